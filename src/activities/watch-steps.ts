@@ -39,21 +39,34 @@ import {
 
 /** Looks of many organizations within this time share one listing. */
 const sharedMs = 30_000;
-const listings = new WeakMap<BundleStore, { at: number; found: Promise<ReadonlyMap<string, InService>> }>();
+interface Listing {
+  at: number;
+  found: Promise<ReadonlyMap<string, InService>>;
+  damaged: ReadonlyMap<string, Error>;
+}
+const listings = new WeakMap<BundleStore, Listing>();
 
-/** What all sites have in service, and which are held, by one listing that may be half a minute old. */
+/**
+ * What all sites have in service, and which are held, by one listing that may be half a minute old. Throws `RecordDamaged`
+ * for a site of this organization.
+ */
 async function listedSites(
   { bundles, organizations }: Pick<ActivityDependencies, 'bundles' | 'organizations'>,
-  { watchEveryMs }: Pick<Organization, 'watchEveryMs'>,
+  { sites, watchEveryMs }: Pick<Organization, 'sites' | 'watchEveryMs'>,
 ): Promise<ReadonlyMap<string, InService>> {
   const before = listings.get(bundles);
   const isFresh = before !== undefined && performance.now() - before.at < Math.min(sharedMs, watchEveryMs);
-  return (isFresh ? before : list(bundles, organizations)).found;
+  const listing = isFresh ? before : list(bundles, organizations);
+  const found = await listing.found;
+  for (const { domain } of sites) if (listing.damaged.has(domain)) throw listing.damaged.get(domain);
+  return found;
 }
 
-function list(bundles: BundleStore, organizations: readonly Organization[]) {
+function list(bundles: BundleStore, organizations: readonly Organization[]): Listing {
+  const damaged = new Map<string, Error>();
   const domains = organizations.flatMap(({ sites }) => sites.map(({ domain }) => domain));
-  const listing = { at: performance.now(), found: bundles.inService(domains) };
+  const found = bundles.inService(domains, (domain, error) => damaged.set(domain, error));
+  const listing = { at: performance.now(), found, damaged };
   listings.set(bundles, listing);
   listing.found.catch(() => {
     if (listings.get(bundles) === listing) listings.delete(bundles);

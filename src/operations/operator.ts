@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { ForAWhile, OverrideAsk } from '../budget/rules/permits.ts';
 import type { WindowView } from '../budget/rules/window-view.ts';
 import type { ExportParameters, ExportState } from '../exports/rules/site-export.ts';
-import { type InService, NoSuchVersion, RecordDamaged, type SiteHold } from '../exports/store/bundle-store.ts';
+import { type InService, NoSuchVersion, type SiteHold } from '../exports/store/bundle-store.ts';
 import { type PassKind, passKinds } from '../feedback/rules/sync.ts';
 import type { FeedbackStore } from '../feedback/store/feedback-store.ts';
 import { ExplainedError } from '../rules/errors.ts';
@@ -461,15 +461,13 @@ export async function planHolds<Selected extends Site>(
 ): Promise<Plan<Selected & InService>> {
   const store = await installation.bundles();
   const nothing = { current: null, held: null };
-  // One request for all. Where a record is damaged, one by one: it stops no other site.
-  const all = await store.inService(sites.map(({ domain }) => domain)).catch((error: unknown) => {
-    if (error instanceof RecordDamaged) return null;
-    throw error;
+  const damaged = new Map<string, Error>();
+  const domains = sites.map(({ domain }) => domain);
+  const found = await store.inService(domains, (domain, error) => damaged.set(domain, error));
+  const ended = sites.map((item): Ended<Selected, InService> => {
+    const error = damaged.get(item.domain);
+    return error ? { item, ok: false, error } : { item, ok: true, answer: found.get(item.domain) ?? nothing };
   });
-  const { ended } = await forEach(
-    sites,
-    async ({ domain }) => (all ?? (await store.inService([domain]))).get(domain) ?? nothing,
-  );
   return planOfAsked(ended, nothing, ({ current, held }) => {
     if (kind === 'release') return held === null ? 'not held' : null;
     if (held !== null) return 'held already';

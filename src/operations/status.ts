@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { InService } from '../exports/store/bundle-store.ts';
 import { type PassKind, passKinds } from '../feedback/rules/sync.ts';
 import type { LatestRecords, ProjectRecord, SiteRecord } from '../feedback/store/run-records.ts';
+import { counted } from '../rules/text.ts';
 import { exportWorkflowId, workflowIdOf } from '../rules/workflow-ids.ts';
 import { type NextStart, nextStarts } from '../schedules/schedules.ts';
 import { type RunningWork, runningWork } from '../temporal/runs.ts';
@@ -193,10 +194,26 @@ export interface Unavailable extends Trouble {
 
 /** How to ask each part, with one reading for any number of sites and projects. */
 interface FactSources {
-  live(): Promise<{ live: Live; failures: { unknown: string; error: unknown }[] }>;
+  live(): Promise<{ live: Live; failures: Failure[] }>;
   records(): Promise<LatestRecords>;
-  inService(): Promise<ReadonlyMap<string, InService>>;
+  inService(): Promise<{ found: ReadonlyMap<string, InService>; failures: Failure[] }>;
 }
+
+/** Facts that are unknown though their part answers. */
+interface Failure {
+  unknown: string;
+  error: unknown;
+}
+
+/** The sites whose records are damaged, as one failure. */
+export function damagedRecords(unknown: string, damaged: ReadonlyMap<string, Error>): Failure[] {
+  return [...damaged].slice(0, 1).map(([domain, error]) => {
+    const others = damaged.size === 1 ? '' : ` and ${counted(damaged.size - 1, 'other site')}`;
+    return { unknown: `${unknown} of ${domain}${others}`, error };
+  });
+}
+
+const inServiceUnknown = 'what is in service and what is held';
 
 /** One connection to Temporal and to each store answers for all that is selected. */
 export function factSources({ access, temporal, feedback, bundles }: Installation, selection: Selection): FactSources {
@@ -204,7 +221,12 @@ export function factSources({ access, temporal, feedback, bundles }: Installatio
   return {
     live: async () => readLive(await temporal(), access.taskQueue, selection),
     records: async () => (await feedback()).latestRecords(selection),
-    inService: async () => (domains.length === 0 ? new Map() : (await bundles()).inService(domains)),
+    async inService() {
+      if (domains.length === 0) return { found: new Map(), failures: [] };
+      const damaged = new Map<string, Error>();
+      const found = await (await bundles()).inService(domains, (domain, error) => damaged.set(domain, error));
+      return { found, failures: damagedRecords(inServiceUnknown, damaged) };
+    },
   };
 }
 
@@ -226,13 +248,15 @@ export async function gatherFacts(
       return null;
     }
   };
-  const [answered, records, inService] = await Promise.all([
+  const [answered, records, stored] = await Promise.all([
     read('temporal', 'what runs, and when', () => sources.live()),
     read('feedback store', 'how the last runs ended', () => sources.records()),
-    read('bundle store', 'what is in service and what is held', () => sources.inService()),
+    read('bundle store', inServiceUnknown, () => sources.inService()),
   ]);
   for (const { unknown, error } of answered?.failures ?? []) add('temporal', unknown, error);
+  for (const { unknown, error } of stored?.failures ?? []) add('bundle store', unknown, error);
   const live = answered?.live ?? null;
+  const inService = stored?.found ?? null;
   return { facts: { live, records, inService }, unavailable: unavailable.sort(byPart) };
 }
 

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { driftedTargets, heldSites, observeTargets } from '../../src/activities/watch-steps.ts';
 import type { Observed } from '../../src/exports/rules/rollout-steps.ts';
@@ -44,6 +46,16 @@ it('lists again after a listing that failed', async () => {
   vi.spyOn(bundles, 'inService').mockRejectedValueOnce(new Error('away'));
   await expect(heldSites(deps, acme)).rejects.toThrow('away');
   expect(await heldSites(deps, acme)).toEqual([]);
+});
+
+it('a damaged record of one organization leaves the holds of another', async () => {
+  const { bundles, acme, globex, deps } = await sitesOfTwo();
+  await bundles.holds.place(domain, { version: null, reason: null, at: new Date() });
+  const globexDomain = globex.sites[0]?.domain ?? '';
+  await mkdir(join(bundles.place, globexDomain));
+  await writeFile(join(bundles.place, globexDomain, 'hold.json'), '{"vers');
+  expect(await heldSites(deps, acme)).toMatchObject([{ domain, version: first }]);
+  await expect(heldSites(deps, globex)).rejects.toThrow(`${globexDomain}/hold.json`);
 });
 
 const noon = new Date('2026-12-24T12:00:00Z');

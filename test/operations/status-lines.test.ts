@@ -1,8 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../src/cli/commands/status.ts';
+import type { Installation } from '../../src/operations/installation.ts';
 import {
   type Facts,
+  factSources,
   gatherFacts,
   needsPerson,
   projectLines as projectLinesAt,
@@ -12,6 +16,8 @@ import {
   totalsOf,
 } from '../../src/operations/status.ts';
 import type { RunningWork } from '../../src/temporal/runs.ts';
+import { publishSite, smallSiteVersion } from '../tools/bundle/published-version.ts';
+import { tempFolder } from '../tools/bundle/temp-folder.ts';
 
 const org = 'acme';
 const domains = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -139,7 +145,7 @@ describe('the lines of status', () => {
           failures: [{ unknown: 'what runs (column state)', error: new Error('slow') }],
         }),
         records: async () => records as NonNullable<Facts['records']>,
-        inService: async () => inService ?? new Map(),
+        inService: async () => ({ found: inService ?? new Map(), failures: [] }),
       },
       () => ({ code: 'TemporalUnreachable', message: 'Temporal does not answer', hint: null }),
     );
@@ -152,6 +158,34 @@ describe('the lines of status', () => {
     const [header, worst] = text.split('\n').map((line) => line.split(/ {2,}/));
     expect(header).toEqual(['site', 'last', 'ended (UTC)', 'next (UTC)', 'in service', 'note']);
     expect(worst?.[0]).toBe('e');
+  });
+
+  it('know what is in service but of sites whose record is damaged', async () => {
+    const root = await tempFolder();
+    const { store } = await publishSite({ root, domain: 'a', version: smallSiteVersion });
+    for (const domain of ['b', 'c', 'd']) await publishSite({ root, domain, version: smallSiteVersion });
+    for (const domain of ['a', 'b', 'c', 'd']) await store.moveCurrent(domain, smallSiteVersion, 0, new Date());
+    await store.holds.place('a', { version: null, reason: null, at: new Date() });
+    await writeFile(join(root, 'b', 'hold.json'), '{"vers');
+    await writeFile(join(root, 'c', 'current.json'), '{"vers');
+    const away = async () => Promise.reject(new Error('away'));
+    const installation = { temporal: away, feedback: away, bundles: async () => store } as unknown as Installation;
+    const explain = ({ message }: Error) => ({ code: 'StoreUnavailable', message, hint: null });
+    const found = await gatherFacts(factSources(installation, selection), (error) => explain(error as Error));
+    expect(siteLines(selection, found.facts).map(({ current, held }) => [current, held])).toEqual([
+      [smallSiteVersion, smallSiteVersion],
+      [null, null],
+      [null, null],
+      [smallSiteVersion, null],
+      [null, null],
+      [null, null],
+    ]);
+    expect(found.unavailable.filter(({ part }) => part === 'bundle store')).toMatchObject([
+      {
+        message: 'b/hold.json in the bundle store is damaged',
+        unknown: 'what is in service and what is held of b and 1 other site',
+      },
+    ]);
   });
 
   it('are left out by --failed and --since', () => {

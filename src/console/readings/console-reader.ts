@@ -4,7 +4,13 @@ import type { WindowSettings } from '../../budget/rules/permits.ts';
 import { untouchedView, type WindowView } from '../../budget/rules/window-view.ts';
 import { observedText } from '../../exports/rules/rollout-steps.ts';
 import type { ExportState } from '../../exports/rules/site-export.ts';
-import type { BundleStore, ObservedTarget, PublishedVersion, SiteHold } from '../../exports/store/bundle-store.ts';
+import {
+  type BundleStore,
+  type ObservedTarget,
+  type PublishedVersion,
+  RecordDamaged,
+  type SiteHold,
+} from '../../exports/store/bundle-store.ts';
 import type { VersionChanges } from '../../exports/verify/compare-pages.ts';
 import type { StoredProject } from '../../feedback/figures/project-figures.ts';
 import type { ExpectedDelays, ProjectDelays } from '../../feedback/rules/refresh/expected.ts';
@@ -16,6 +22,7 @@ import { type EndedRuns, endedRuns } from '../../operations/history.ts';
 import { Installation } from '../../operations/installation.ts';
 import type { Project, Site } from '../../operations/operator.ts';
 import {
+  damagedRecords,
   type Facts,
   factSources,
   gatherFacts,
@@ -34,7 +41,7 @@ import type { ConsoleSetting, ShownOrganization } from '../console-setting.ts';
 import { type AuditFacts, type AuditQuery, readAudit } from './audit-query.ts';
 import { feedbackReadings } from './feedback-readings.ts';
 import type { Drift } from './overview-filter.ts';
-import { Readings, type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
+import { ReadingLate, Readings, type ReadingTimes, SharedReading, usualTimes } from './shared-reading.ts';
 
 /** A site as the configuration has it. */
 export interface KnownSite extends Site {
@@ -143,10 +150,18 @@ async function readStored(store: BundleStore, { domain, targets }: KnownSite): P
   };
 }
 
+/** By domain. */
+interface Drifts {
+  drifts: ReadonlyMap<string, Drift>;
+  /** Sites of which it is unknown. */
+  damaged: ReadonlyMap<string, Error>;
+}
+
 /** Drift that the watch has seen: a target runs another version than was rolled out last. */
-async function driftedSites(store: BundleStore, sites: readonly KnownSite[]): Promise<Map<string, Drift>> {
+async function driftedSites(store: BundleStore, sites: readonly KnownSite[]): Promise<Drifts> {
   const drifts = new Map<string, Drift>();
-  await inBatches(sites, callsAtOnce, async ({ domain, targets }) => {
+  const damaged = new Map<string, Error>();
+  const look = async ({ domain, targets }: KnownSite): Promise<void> => {
     const seen = Object.entries(await store.observed(domain)).filter(([name]) => targets.includes(name));
     if (seen.length === 0) return;
     const current = (await store.current(domain))?.version ?? null;
@@ -157,8 +172,14 @@ async function driftedSites(store: BundleStore, sites: readonly KnownSite[]): Pr
       drifts.set(domain, { current, reason: `${name} ${observedText(target)}`, since });
       return;
     }
-  });
-  return drifts;
+  };
+  await inBatches(sites, callsAtOnce, (site) =>
+    look(site).catch((error: unknown) => {
+      if (!(error instanceof RecordDamaged)) throw error;
+      damaged.set(site.domain, error);
+    }),
+  );
+  return { drifts, damaged };
 }
 
 async function feedbackAuditEntries({ feedback }: Installation, { org, domain }: Site): Promise<AuditEntry[]> {
@@ -311,6 +332,7 @@ export interface OverviewFacts {
   drifts: ReadonlyMap<string, Drift>;
 }
 
+const driftUnknown = 'which targets have drifted';
 /** Asks the store for each site, so it runs seldom, and the overview does not wait for its first result. */
 const driftTimes: ReadingTimes = { freshMs: 120_000, maxWaitMs: 0, firstMs: 50 };
 
@@ -337,7 +359,7 @@ export class ConsoleReader {
   /** The latest of each organization: what delays are expected depends on it. */
   readonly #windows = new Map<string, WindowView>();
   readonly #delays: Readings<string, ReadonlyMap<string, ProjectDelays>>;
-  readonly #drifts: SharedReading<ReadonlyMap<string, Drift>>;
+  readonly #drifts: SharedReading<Drifts>;
 
   constructor(setting: ConsoleSetting, times: ReadingTimes = usualTimes) {
     this.setting = setting;
@@ -410,9 +432,22 @@ export class ConsoleReader {
   }
 
   async #readOverview(): Promise<OverviewFacts> {
-    const drifts = this.#drifts.get().catch(() => null);
-    const gathered = await gatherFacts(factSources(this.installation, this.selection), this.setting.explain);
-    return { ...gathered, drifts: (await drifts)?.value ?? new Map() };
+    const drifted = this.#drifts.get().then(
+      ({ value: { drifts, damaged } }) => ({ drifts, failures: damagedRecords(driftUnknown, damaged) }),
+      (error: unknown) => ({
+        drifts: new Map<string, Drift>(),
+        failures: error instanceof ReadingLate ? [] : [{ unknown: driftUnknown, error }],
+      }),
+    );
+    const { explain } = this.setting;
+    const { facts, unavailable } = await gatherFacts(factSources(this.installation, this.selection), explain);
+    const { drifts, failures } = await drifted;
+    const unread = failures.map(({ unknown, error }) => ({
+      part: 'bundle store' as const,
+      unknown,
+      ...explain(error),
+    }));
+    return { facts, unavailable: [...unavailable, ...unread], drifts };
   }
 
   #readBudgets(): Promise<OrganizationBudget[]> {

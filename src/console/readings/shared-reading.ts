@@ -25,7 +25,7 @@ const usableFor = 3;
 export const usualTimes: ReadingTimes = { freshMs: 2_000, maxWaitMs: 1_000, firstMs: 15_000 };
 
 /** No reading came in time. */
-class ReadingLate extends ExplainedError {
+export class ReadingLate extends ExplainedError {
   override readonly name = 'ReadingLate';
   readonly code = 'TooSlow';
   override readonly hint = 'load the page again in a moment';

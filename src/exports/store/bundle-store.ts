@@ -156,6 +156,9 @@ export interface InService {
   held: string | null;
 }
 
+/** Called for a domain whose record cannot be read. */
+export type OnDamaged = (domain: string, error: RecordDamaged) => void;
+
 /** How work is stopped, and how it reports progress. */
 export interface Work {
   signal?: AbortSignal | undefined;
@@ -242,8 +245,11 @@ export interface BundleStore {
   withdraw(domain: string, version: string): Promise<void>;
   /** Removes what dead processes left of this domain, and, once an hour of `now`, beside the domains. */
   removeAbandoned(domain: string, now: Date): Promise<void>;
-  /** As `current` and `holds`, which stay authoritative (decisions/0100), without a request for each domain. */
-  inService(domains: readonly string[]): Promise<Map<string, InService>>;
+  /**
+   * As `current` and `holds`, which stay authoritative (decisions/0100), without a request for each domain. One with a
+   * damaged record is left out and told to `onDamaged`; without that, throws `RecordDamaged`.
+   */
+  inService(domains: readonly string[], onDamaged?: OnDamaged): Promise<Map<string, InService>>;
   /** Domains with anything in the store. */
   domains(): Promise<string[]>;
   /** Everything under `versions/`, complete or not, newest first. */

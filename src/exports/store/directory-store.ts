@@ -40,8 +40,10 @@ import {
   movedPointer,
   NoSuchVersion,
   type ObservedTargets,
+  type OnDamaged,
   type PublishedVersion,
   publishedAddress,
+  RecordDamaged,
   replacesClaim,
   type SiteHold,
   type SiteHolds,
@@ -291,12 +293,17 @@ export class DirectoryBundleStore implements BundleStore {
   }
 
   /** Reads the files themselves: on this machine that costs no request. */
-  async inService(domains: readonly string[]): Promise<Map<string, InService>> {
+  async inService(domains: readonly string[], onDamaged?: OnDamaged): Promise<Map<string, InService>> {
     const found = new Map<string, InService>();
     for (const domain of domains) {
-      const current = this.#current(domain);
-      const held = this.#hold(domain)?.version ?? null;
-      if (current !== null || held !== null) found.set(domain, { current, held });
+      try {
+        const current = this.#current(domain);
+        const held = this.#hold(domain)?.version ?? null;
+        if (current !== null || held !== null) found.set(domain, { current, held });
+      } catch (error) {
+        if (onDamaged === undefined || !(error instanceof RecordDamaged)) throw error;
+        onDamaged(domain, error);
+      }
     }
     return found;
   }

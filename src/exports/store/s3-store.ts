@@ -203,6 +203,7 @@ export class S3BundleStore extends S3Records implements BundleStore {
     }
   }
 
+  /** From marks, also for a site whose record is damaged. */
   async inService(domains: readonly string[]): Promise<Map<string, InService>> {
     const asked = new Set(domains);
     const marked = [...(await this.marks.all())].filter(([domain]) => asked.has(domain));
