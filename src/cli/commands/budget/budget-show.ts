@@ -10,11 +10,14 @@ import {
   windowFacts,
 } from '../../../budget/rules/window-view.ts';
 import type { Config, OrganizationConfig } from '../../../config/config.ts';
+import { type Ended, forEach } from '../../../operations/operator.ts';
 import { clockTime, counted, momentText, naturalOrder, spanText } from '../../../rules/text.ts';
-import { callsAtOnce, inBatches } from '../../../temporal/runs.ts';
+import { callsAtOnce } from '../../../temporal/runs.ts';
 import {
   type CommandContext,
   type CommandFile,
+  type ExitCode,
+  exitCodes,
   fittingLines,
   loadContextConfig,
   type Output,
@@ -22,6 +25,7 @@ import {
   type Step,
   type Surface,
 } from '../../context.ts';
+import { explainFailure } from '../../explain-failure.ts';
 import { duration, findOrganization } from '../../flags.ts';
 import { type Session, withTemporal } from '../../session.ts';
 import { watching } from '../../terminal/prompts.ts';
@@ -96,13 +100,16 @@ function limitTexts({ requests, reserve, windowMs, arrivalMs }: Partial<Limits>)
   ];
 }
 
-/** A line for each organization. */
+/** A line for each organization, with `?` for what a budget does not answer. */
 export function budgetTable(
-  budgets: readonly { organization: Configured; view: WindowView }[],
+  budgets: readonly Ended<Configured, WindowView>[],
   now: number,
   { columns }: Surface,
 ): string {
-  const rows = budgets.map(({ organization: { id, budget }, view }) => {
+  const rows = budgets.map((one) => {
+    const { id, budget } = one.item;
+    if (!one.ok) return [id, '?', '?', '?', '?', '?', explainFailure(one.error).message];
+    const view = one.answer;
     const { windowMs, available, holders, waiters, nextFreeAt, throttledInWindow, pausedBy } = view;
     const state = [
       ...(pausedBy === null ? [] : [pauseWords[pausedBy]]),
@@ -154,7 +161,7 @@ export async function readBudget({ client, config }: Session, { id, budget }: Or
   }
 }
 
-async function showBudget(context: CommandContext, name?: string): Promise<void> {
+async function showBudget(context: CommandContext, name?: string): Promise<ExitCode> {
   const config = await loadContextConfig(context);
   if (name === undefined && config.organizations.length > 1) return showAllBudgets(context, config);
   const organization = findOrganization(config, name);
@@ -163,18 +170,37 @@ async function showBudget(context: CommandContext, name?: string): Promise<void>
     budgetDocument(organization, view),
     budgetText(organization, view, Date.now(), context.output.surface),
   );
+  return exitCodes.done;
 }
 
-async function showAllBudgets({ output }: CommandContext, config: Config): Promise<void> {
+/** One that does not answer hides no other; throws when none does. */
+async function showAllBudgets({ output }: CommandContext, config: Config): Promise<ExitCode> {
   const organizations = [...config.organizations].sort((a, b) => naturalOrder(a.id, b.id));
-  const budgets = await withTemporal(config, (session) =>
-    inBatches(organizations, callsAtOnce, async (organization) => ({
-      organization,
-      view: await readBudget(session, organization),
-    })),
+  const noneAnswers = new AbortController();
+  let patience = callsAtOnce;
+  const read = async (session: Session, organization: OrganizationConfig) => {
+    try {
+      const view = await readBudget(session, organization);
+      patience = Number.POSITIVE_INFINITY;
+      return view;
+    } catch (error) {
+      patience -= 1;
+      if (patience === 0) noneAnswers.abort();
+      throw error;
+    }
+  };
+  const { ended } = await withTemporal(config, (session) =>
+    forEach(organizations, (organization) => read(session, organization), noneAnswers.signal),
   );
-  const document = { organizations: budgets.map(({ organization, view }) => budgetDocument(organization, view)) };
-  output.result(document, budgetTable(budgets, Date.now(), output.surface));
+  const [first] = ended;
+  if (first?.ok === false && ended.every(({ ok }) => !ok)) throw first.error;
+  const documents = ended.map((one) => {
+    if (one.ok) return budgetDocument(one.item, one.answer);
+    const { code, message, hint } = explainFailure(one.error);
+    return { org: one.item.id, error: { code, message, hint } };
+  });
+  output.result({ organizations: documents }, budgetTable(ended, Date.now(), output.surface));
+  return ended.every(({ ok }) => ok) ? exitCodes.done : exitCodes.failed;
 }
 
 const lookEveryMs = 1_000;

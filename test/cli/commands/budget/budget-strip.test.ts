@@ -76,7 +76,9 @@ describe('the window in words', () => {
       'differs from docferry.yaml: 500 requests, 5 left to others instead of 100 requests, 0 left to others; ' +
       '`docferry budget reset acme` takes it back';
     expect(budgetText(acme, raised, now, terminal)).toContain(text);
-    expect(budgetTable([{ organization: acme, view: raised }], now, terminal)).toContain('differs from docferry.yaml');
+    expect(budgetTable([{ item: acme, ok: true, answer: raised }], now, terminal)).toContain(
+      'differs from docferry.yaml',
+    );
   });
 
   it('has no forecast while a pause has no end', () => {

@@ -64,6 +64,30 @@ describe('budget', () => {
     expect(stdout).toMatch(/^organization +used +free .*\n.* 0 of 50 in 1 h +50 /);
   });
 
+  it('is shown for the other organizations when that of one does not answer', async () => {
+    scene = await setScene({ budget: '{ requests: 50, window: 1h }' });
+    await scene.startWorker();
+    const { org, client, taskQueue } = scene;
+    const config = parse(await readFile(scene.configFile, 'utf8'));
+    const other = { ...config.organizations[0], id: `${org}-2`, projects: [], sites: [] };
+    config.organizations.unshift(other);
+    await writeFile(scene.configFile, stringify(config));
+    // No worker knows it, so that it answers no query.
+    await client.workflow.start('noSuchWorkflow', { workflowId: budgetWorkflowId(other.id), taskQueue });
+    const { exitCode, document } = await budget('show');
+    expect(document).toMatchObject({
+      organizations: [
+        { org, limit: 50, used: 0 },
+        { org: other.id, error: { code: expect.any(String), message: expect.any(String) } },
+      ],
+    });
+    expect(exitCode).toBe(1);
+    const { stdout } = await docferry(['budget', 'show', '--config', scene.configFile]);
+    const lines = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(lines.find(([name]) => name === org)?.slice(1, 3)).toEqual(['0 of 50 in 1 h', '50']);
+    expect(lines.find(([name]) => name === other.id)?.slice(1, 6)).toEqual(['?', '?', '?', '?', '?']);
+  });
+
   it('is moved to the task queue of the configuration (B7)', async () => {
     scene = await setScene();
     await scene.startWorker();
