@@ -73,7 +73,6 @@ interface FinishRefreshInput {
   startedAt: number;
   finishedAt: number;
   nextDueAt: number | null;
-  problems: { project: string; problem: string }[];
 }
 
 interface FinishedRefresh {
@@ -101,7 +100,7 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
   /** Leaves the rows of a run (X4), sends its notices, and has the schedule wait when nothing is due. Safe to repeat. */
   async finishRefresh(input: FinishRefreshInput): Promise<FinishedRefresh> {
     if (input.storeId !== null) requireStore('feedback', input.storeId, deps.feedback);
-    const { org, outcome, error, nextDueAt, problems } = input;
+    const { org, outcome, error, nextDueAt } = input;
     const at = new Date(input.finishedAt);
     const projects = await deps.feedback.endRefreshRun({
       ...runOf(),
@@ -116,21 +115,12 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
       configured.map(({ id }) => id),
       at,
     );
+    const readable = new Set(await deps.feedback.readableProjects(org, input.startedAt, input.finishedAt));
     const open = (await deps.feedback.noticeRows(org)).filter((row) => row.open);
-    const failing = new Map(problems.map(({ project, problem }) => [project, problem]));
-    const noticed = configured.flatMap(({ id: project }) => {
-      const problem = failing.get(project);
-      const notices = passNotices({
-        project,
-        pass: 'refresh',
-        outcome: problem === undefined ? 'completed' : 'failed',
-        error: problem ?? null,
-      });
-      return notices.filter(
-        ({ type, subject, state }) =>
-          state === 'begun' || open.some((one) => one.type === type && one.subject === subject),
-      );
-    });
+    const noticed = configured
+      .filter(({ id }) => readable.has(id))
+      .flatMap(({ id: project }) => passNotices({ project, pass: 'refresh', outcome: 'completed', error: null }))
+      .filter(({ type, subject }) => open.some((one) => one.type === type && one.subject === subject));
     await recordNotices(deps, noticed, { org, by: `run ${runOf().runId}`, at });
     if (nextDueAt !== null) await deps.postponeRefresh(org, Math.min(nextDueAt, input.finishedAt + hourMs));
     return {
@@ -361,6 +351,9 @@ class RefreshCall {
     this.#readings.delete(row.passId);
     const problem = `${failure.type}: ${failure.message}`;
     this.#findingsOf(row.project).problem = problem;
+    // Here, as the result of the run does not name every project.
+    const failed = passNotices({ project: row.project, pass: 'refresh', outcome: 'failed', error: problem });
+    await recordNotices(this.#deps, failed, { org: this.#org, by: `run ${runOf().runId}`, at: new Date(at) });
     if (row.pass === 'refresh' || failure.type !== 'OutOfReach') return;
     // Its cursor stays dead, and nothing shows where to go on: the next request begins another reading.
     const end = { outcome: 'failed', error: problem, waitedMs: 0, finishedAt: new Date(at) } as const;

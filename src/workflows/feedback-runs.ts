@@ -401,9 +401,6 @@ class Refresh extends FeedbackRun<RefreshResult> {
   }
 
   protected async finish(outcome: RunEnd, error: string | null): Promise<RefreshResult> {
-    const problems = [...this.#found.values()].flatMap(({ project, problem }) =>
-      problem === null ? [] : [{ project, problem }],
-    );
     const { projects, others, webhooks } = await runStep(
       'finishRefresh',
       recordOptions,
@@ -416,7 +413,6 @@ class Refresh extends FeedbackRun<RefreshResult> {
         startedAt: this.#startedAt,
         finishedAt: Date.now(),
         nextDueAt: this.#nextDueAt,
-        problems,
       },
     );
     this.#progress ??= { storeId: '', ...nothing };

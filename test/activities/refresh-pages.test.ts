@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
-import { ServerError } from '../../src/service/errors.ts';
+import { BadRequest, ServerError } from '../../src/service/errors.ts';
 import { Database } from '../../src/sqlite.ts';
 import { type ActivityScene, mockActivity } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
@@ -233,6 +233,73 @@ describe('what cannot be read', () => {
     later(60_000);
     expect((await refresh(scene)).projects).toEqual([]);
     expect(analytics().length - spent).toBeLessThan(3);
+  });
+
+  it('stays known to people until it is read, also of a project beyond those that a result names', async () => {
+    const organizations = [{ id: 'acme', projects: [{ id: 'prj_1' }, { id: 'prj_2' }], domains: [] }];
+    const unknown = Array.from({ length: 25 }, (_, n) => `typo_${n}`);
+    const projects = ['prj_1', 'prj_2', ...unknown];
+    scene = await refreshScene({ entries: 150, requests: 1e6, organizations }, { projects });
+    const failing = async () => {
+      const found = (await scene.deps.feedback.noticeRows('acme')).filter(({ open }) => open);
+      return found.map(({ type, subject, since }) => `${type} ${subject} ${since}`);
+    };
+    await refresh(scene);
+    const first = await failing();
+    expect(first).toHaveLength(25);
+    expect(first[0]).toContain('pass.failed typo_0/refresh');
+    for (let run = 0; run < 8; run += 1) {
+      later(300_000);
+      await refresh(scene);
+      expect(await failing()).toEqual(first);
+    }
+    const { service } = scene.deps.organizations[0] ?? {};
+    if (!service) throw new Error('no organization');
+    const found = {
+      ...service,
+      getFeedbackPage: (project: string, ...rest: [never, never]) =>
+        service.getFeedbackPage(project === 'typo_0' ? 'prj_2' : project, ...rest),
+    };
+    Object.assign(scene.deps.organizations[0] ?? {}, { service: found });
+    for (let run = 0; run < 4; run += 1) {
+      later(300_000);
+      await refresh(scene);
+    }
+    expect(await failing()).toEqual(first.slice(1));
+  });
+
+  it('stays known while other pages of its project are read', async () => {
+    scene = await refreshScene({ entries: 1_500, days: 150, nullDates: 0, requests: 1e6 });
+    await refresh(scene);
+    const { service } = scene.deps.organizations[0] ?? {};
+    if (!service) throw new Error('no organization');
+    const broken = {
+      ...service,
+      getFeedbackPage: (...request: Parameters<typeof service.getFeedbackPage>) => {
+        const [, { dateTo, status }, options] = request;
+        if (dateTo !== undefined || status !== undefined) return service.getFeedbackPage(...request);
+        options?.beforeSend?.();
+        return Promise.reject(new BadRequest('no such list', []));
+      },
+    };
+    Object.assign(scene.deps.organizations[0] ?? {}, { service: broken });
+    const open = async () => (await scene.deps.feedback.noticeRows('acme')).filter((row) => row.open);
+    const since = new Set<string>();
+    let pages = 0;
+    for (let run = 0; run < 12; run += 1) {
+      later(300_000);
+      pages += (await refresh(scene)).pages;
+      if (run > 3) expect(await open()).toMatchObject([{ type: 'pass.failed', reason: 'no such list' }]);
+      for (const row of await open()) since.add(row.since);
+    }
+    expect(pages).toBeGreaterThan(12);
+    expect(since.size).toBe(1);
+    Object.assign(scene.deps.organizations[0] ?? {}, { service });
+    for (let run = 0; run < 6; run += 1) {
+      later(300_000);
+      await refresh(scene);
+    }
+    expect(await open()).toEqual([]);
   });
 
   it('costs a request a pause, however many pages a project has that is gone, and is read when it is back', async () => {

@@ -94,7 +94,6 @@ describe('refreshFeedback', () => {
       {
         outcome: 'completed',
         storeId: 'store-1',
-        problems: [{ project: 'renamed', problem: 'NotFound: no such project' }],
       },
     ]);
     expect(sent[0]?.event).toMatchObject({

@@ -120,6 +120,31 @@ async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Pr
   return rows.map((row) => Date.parse(row.first_seen_at) - Date.parse(row.created_at_utc ?? row.first_seen_at));
 }
 
+/** The projects that were read since a moment, and of which refresh leaves nothing alone because it could not read it. */
+export async function readableProjects(db: Db, org: string, since: number, at: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('refresh_projects as p')
+    .select('p.project_id')
+    .where('p.org_id', '=', org)
+    .where('p.answered_at', '>=', isoText(since))
+    .where('p.not_before', '<=', at)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('refresh_pages as g')
+            .select('g.project_id')
+            .whereRef('g.org_id', '=', 'p.org_id')
+            .whereRef('g.project_id', '=', 'p.project_id')
+            .where('g.not_before', '>', 0)
+            // That of all pages was the project's: it is over.
+            .whereRef('g.not_before', '<>', 'p.not_before'),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(({ project_id }) => project_id);
+}
+
 /** A project as the next request is chosen. Moments in milliseconds. */
 function projectView(project: RefreshedProject, row: (ProjectRow & { pages: number | null }) | undefined, at: number) {
   return {

@@ -29,7 +29,14 @@ import {
   endRefreshRun,
   type GivenUp,
 } from '../reading/refresh-readings.ts';
-import { changeProject, refreshDelays, refreshOutlook, refreshView, savePace } from '../reading/refresh-state.ts';
+import {
+  changeProject,
+  readableProjects,
+  refreshDelays,
+  refreshOutlook,
+  refreshView,
+  savePace,
+} from '../reading/refresh-state.ts';
 import { upsertPage } from '../reading/upsert-page.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { indexMore, indexProgress } from '../search/build-index.ts';
@@ -90,6 +97,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       listSlices,
       listPasses,
       refreshView,
+      readableProjects,
       refreshOutlook,
       refreshDelays,
       planPass,

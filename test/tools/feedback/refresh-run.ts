@@ -64,7 +64,6 @@ export async function refresh(
       startedAt,
       finishedAt: Date.now(),
       nextDueAt: leg.nextDueAt,
-      problems: [],
     }),
   );
   return { ...leg, found, webhooks };
