@@ -4,7 +4,13 @@ import { type DownloadResult, download, noRoomIfFull, requireRoom, TransferSpeed
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
 import { alreadyCurrent, returnSite } from '../exports/rollout/roll-out-version.ts';
 import type { StepTaken } from '../exports/rules/rollout-steps.ts';
-import { type ArchiveFacts, type Reason, versionName, versionWithContent } from '../exports/rules/site-export.ts';
+import {
+  type ArchiveFacts,
+  fewReasons,
+  type Reason,
+  versionName,
+  versionWithContent,
+} from '../exports/rules/site-export.ts';
 import { judgeChange } from '../exports/rules/verification-rules.ts';
 import { copySlots } from '../exports/semaphore.ts';
 import { type Current, changing, PointerMoved, type StagedManifest } from '../exports/store/bundle-store.ts';
@@ -187,7 +193,7 @@ async function keepOrStage(
     return { ok: false as const, pages, files, archive, reasons: judged.reasons };
   }
   await stage();
-  return { ...found, asks: [...judged.asks, ...asks].slice(0, reasonsInResult), kept: null };
+  return { ...found, asks: fewReasons([...judged.asks, ...asks], reasonsInResult), kept: null };
 }
 
 const ownVersion = ({ publish }: FetchBundleInput, contentDigest: string): string | null =>
@@ -280,7 +286,7 @@ async function describeKept(
   return { version, url: bundles.urlOf(domain, manifest), archive: manifest.archive, rollouts };
 }
 
-/** A workflow's result stays small; `export verify` lists all reasons. */
+/** A workflow's result stays small; `export verify` lists twice as many. */
 const reasonsInResult = 10;
 /** An archive may hold this many times its own size. */
 const maxRatio = 200;
@@ -326,10 +332,10 @@ async function fetchVerified(
   const { ok, pages, files, archive, contentDigest, reasons, asks, entries } = report;
   if (ok && archive && contentDigest !== null) {
     const verified = { contentDigest, archive, pages, files: entries, source: { org, domain, jobId } };
-    return { ok, staged: verified, asks: asks.slice(0, reasonsInResult) };
+    return { ok, staged: verified, asks: fewReasons(asks, reasonsInResult) };
   }
   await deps.bundles.discardStaged(stageId);
-  return { ok: false, pages, files, archive, reasons: reasons.slice(0, reasonsInResult) };
+  return { ok: false, pages, files, archive, reasons: fewReasons(reasons, reasonsInResult) };
 }
 
 /** Adds what sampled pages show in a browser, if the site asks for it and nothing else is wrong. */

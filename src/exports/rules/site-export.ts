@@ -141,10 +141,27 @@ export function whyEnded({ error, reasons = [], rollouts = [] }: Omit<EndDetail,
     return failed === undefined ? '' : `${failed.target}: ${failed.detail}${andMore(more.length)}`;
   }
   if (isDeclined(reason.rule)) return visibleText(reason.detail);
-  // The last of a long list says how many are not in it.
-  const more = others.map(({ rule, detail }) => (rule === 'more-reasons' ? Number.parseInt(detail, 10) || 1 : 1));
   const place = reason.path === null ? '' : ` in ${reason.path}`;
-  return `${reason.rule}${place}: ${reason.detail}${andMore(more.reduce((sum, count) => sum + count, 0))}`;
+  return `${reason.rule}${place}: ${reason.detail}${andMore(reasonCount(others))}`;
+}
+
+/** How many reasons these are; the last of a long list says how many are not in it. */
+export const reasonCount = (reasons: readonly Reason[]): number =>
+  reasons
+    .map(({ rule, detail }) => (rule === 'more-reasons' ? Number.parseInt(detail, 10) || 1 : 1))
+    .reduce((sum, count) => sum + count, 0);
+
+/** What stands for reasons that a list leaves out. */
+export const moreReasons = (count: number): Reason => ({
+  rule: 'more-reasons',
+  path: null,
+  detail: `${count} more not listed`,
+});
+
+/** At most so many reasons: the last one counts those left out. */
+export function fewReasons(reasons: readonly Reason[], most: number): Reason[] {
+  if (reasons.length <= most) return [...reasons];
+  return [...reasons.slice(0, most - 1), moreReasons(reasonCount(reasons.slice(most - 1)))];
 }
 
 /** Each reason of an end that has several, where `whyEnded` gives the first; empty for others. */

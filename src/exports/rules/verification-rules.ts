@@ -1,5 +1,5 @@
 import { counted, sizeText } from '../../rules/text.ts';
-import type { Reason } from './site-export.ts';
+import { moreReasons, type Reason } from './site-export.ts';
 
 /**
  * What a rule of verification refuses, why, and where the danger is documented. The checks: exports/archive for an
@@ -512,7 +512,7 @@ export class ReasonList {
   all(): Reason[] {
     const more = this.count - this.#listed.length;
     if (more === 0) return [...this.#listed];
-    return [...this.#listed, { rule: 'more-reasons', path: null, detail: `${more} more not listed` }];
+    return [...this.#listed, moreReasons(more)];
   }
 }
 

@@ -4,11 +4,13 @@ import {
   type ContentChanges,
   changesMarkdown,
   changesText,
+  fewReasons,
   type Transfer,
   transferFacts,
   transferPercent,
   versionName,
   versionTime,
+  whyEnded,
 } from '../../../src/exports/rules/site-export.ts';
 
 const none = { added: 0, removed: 0, changed: 0, moved: 0 };
@@ -18,6 +20,20 @@ const nothing: ContentChanges = {
   others: none,
   listed: { added: [], removed: [], changed: [], moved: [] },
 };
+
+describe('fewReasons', () => {
+  const reasons = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ rule: `r${n}`, path: null, detail: 'x' }));
+  const unlisted = (count: number) => ({ rule: 'more-reasons', path: null, detail: `${count} more not listed` });
+
+  it('leaves out what is too much, and says how many: also those that the list has left out already', () => {
+    expect(fewReasons(reasons(10), 10)).toEqual(reasons(10));
+    expect(fewReasons(reasons(12), 10)).toEqual([...reasons(9), unlisted(3)]);
+    const few = fewReasons([...reasons(20), unlisted(1_214)], 10);
+    expect(few).toEqual([...reasons(9), unlisted(1_225)]);
+    expect(whyEnded({ reasons: few })).toBe('r0: x, and 1,233 more');
+  });
+});
 
 describe('changesText', () => {
   it.each([

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { defaultLimits } from '../../../exports/archive/check-entry.ts';
+import { reasonCount } from '../../../exports/rules/site-export.ts';
 import { explainRule, type RuleText } from '../../../exports/rules/verification-rules.ts';
 import { checkSignedManifest, type SignatureVerdict } from '../../../exports/signing/check-signed-manifest.ts';
 import { type Rendering, renderSite } from '../../../exports/verify/render-site.ts';
@@ -28,7 +29,7 @@ export default {
     command
       .argument('<file>', 'a .tar.gz, .tar or .zip')
       .option('--structure-only', 'skip the rules about site content')
-      .option('--explain', 'show every reason, the purpose of its rule, and every file with its digest')
+      .option('--explain', 'show up to 20 reasons, the purpose of its rule, and every file with its digest')
       .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
       .option(
         '--manifest <file>',
@@ -190,7 +191,7 @@ function textOf(
   }
   const shown = explain ? reasons : reasons.slice(0, shownReasons);
   if (shown.length > 0) lines.push('reasons:', reasonLines(shown));
-  if (shown.length < reasons.length) lines.push(`  … ${reasons.length - shown.length} more, see --explain`);
+  if (shown.length < reasons.length) lines.push(`  … ${reasonCount(reasons.slice(shownReasons))} more, see --explain`);
   if (warnings.length > 0) lines.push('warnings:', reasonLines(warnings));
   if (rules.length > 0) lines.push('rules:', ...rules.map(ruleLine));
   if (explain) lines.push(...entries.map(({ path, bytes: size, sha256 }) => `  ${sha256}  ${size}  ${path}`));
