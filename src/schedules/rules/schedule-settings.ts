@@ -127,17 +127,20 @@ function rangeOf(text: string, field: Field): ValueRange | null {
   const [start, end, ...rest] = range.split('-').map((value) => fieldValue(value, field));
   if (rest.length > 0 || start === undefined || start === null || end === null) return null;
   if (end !== undefined) return end >= start ? { start, end, step } : null;
-  // `5/10` means every 10 from 5, `5` only 5.
-  return { start, end: stepText === undefined ? start : field.max, step };
+  // `5/10` means every 10 from 5, `5` only 5. The last day of a week is Sunday, as Temporal counts: `3/2` has one.
+  return { start, end: stepText === undefined ? start : greatest(field), step };
 }
 
-function fieldValue(text: string, { name, min, max, names }: Field): number | null {
+function fieldValue(text: string, field: Field): number | null {
+  const { min, names } = field;
   const named = names.indexOf(text.toLowerCase());
   if (named >= 0) return named + min;
   const value = /^\d{1,2}$/.test(text) ? Number(text) : -1;
-  // Sunday is 0 or 7.
-  return value >= min && value <= (name === 'dayOfWeek' ? 7 : max) ? value : null;
+  return value >= min && value <= greatest(field) ? value : null;
 }
+
+/** Sunday is 0 or 7. */
+const greatest = ({ name, max }: Field): number => (name === 'dayOfWeek' ? 7 : max);
 
 /** Turns Sunday written as 7 into 0, if necessary as a separate range. */
 function sundayFirst(range: ValueRange, { max, name }: Field): ValueRange[] {
