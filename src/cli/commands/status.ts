@@ -263,11 +263,14 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
   const config = await loadContextConfig(context);
   const selection = selected(config, flags);
   const { output } = context;
+  let needed = false;
   const look = async (): Promise<Look> => {
     const { facts, unavailable } = await readStatus(config, selection);
     const now = Date.now();
     const sites = siteLines(selection, facts, config.organizations, now);
     const projects = projectLines(selection, facts, config.organizations, now);
+    // Also of what is not shown.
+    needed = [...sites, ...projects].some(needsPerson) || unavailable.length > 0;
     const since = flags.since === undefined ? null : new Date(now - flags.since).toISOString();
     const wanted = { failed: flags.failed === true, since };
     return {
@@ -282,6 +285,5 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
   output.result(last, statusText(last, Date.now(), output.surface));
   if (flags.check !== true) return exitCodes.done;
   if (last.unavailable.some(({ part }) => part === 'temporal')) return exitCodes.temporalUnreachable;
-  const needed = [...last.sites, ...last.projects].some(needsPerson) || last.unavailable.length > 0;
   return needed ? exitCodes.failed : exitCodes.done;
 }

@@ -40,6 +40,8 @@ describe('docferry status', () => {
     await expect.poll(() => states(), { interval: 500 }).toEqual(['awaiting-approval', 'idle']);
     expect(await states('--since', '1h')).toEqual(['awaiting-approval']);
     expect(await docferryJson(['status', '--check'], { cwd })).toMatchObject({ exitCode: 1 });
+    const failed = await docferryJson(['status', '--check', '--failed'], { cwd });
+    expect(failed).toMatchObject({ exitCode: 1, document: { sites: [] } });
 
     const unasked = await docferry(['export', 'approve', '--all'], { cwd });
     expect(unasked).toMatchObject({ exitCode: 2, stdout: '' });

@@ -98,6 +98,8 @@ describe('usage errors', () => {
         ['feedback', 'sync', 'p', '--from', '2026-11-20', '--to', '2026-11-19'],
         /it must be later than 2026-11-20, where the range begins/,
       ],
+      [['export', 'reject', 'docs.acme.example', '--reason', ' '], /--reason must say why/],
+      [['export', 'reject', 'docs.acme.example', '--reason', 'x'.repeat(501)], /--reason has 501 characters/],
       [['history', '--since', '104000000d'], /--since is "104000000d"/],
       [['audit', '--since', '104000000d'], /--since is "104000000d"/],
       [['sandbox', '--requests', 'many'], /--requests must be a whole number/],

@@ -78,7 +78,7 @@ describe('what people do with a version, by the command line', () => {
       equal: false,
     });
     const rejection = docferryJson(['export', 'watch', domain, '--config', scene.configFile]);
-    expect((await json('export', 'reject', domain, '--reason', ' ')).exitCode).toBe(1);
+    expect((await json('export', 'reject', domain, '--reason', ' ')).exitCode).toBe(2);
     expect(await json('export', 'reject', domain, '--reason', 'prices are wrong')).toMatchObject({
       exitCode: 0,
       document: { version: second, decision: 'rejected', reason: 'prices are wrong' },

@@ -3,7 +3,14 @@ import { compareManifests } from '../../../exports/store/compare-manifests.ts';
 import { waitingVersion } from '../../../operations/exports.ts';
 import { planApprovals, planHolds, runningExport } from '../../../operations/operator.ts';
 import { onSelected, runBulk, runningNow } from '../../bulk.ts';
-import { type CommandContext, type CommandFile, type ExitCode, exitCodes, noSuchThing } from '../../context.ts';
+import {
+  type CommandContext,
+  type CommandFile,
+  type ExitCode,
+  exitCodes,
+  noSuchThing,
+  usageFailure,
+} from '../../context.ts';
 import { findVersion } from '../../find-version.ts';
 import {
   type ActorFlags,
@@ -42,7 +49,11 @@ export default {
   reject: (command, run) =>
     addActorFlag(command.argument('<domain>', siteHelp))
       .argument('[version]', 'refuse unless this version waits')
-      .requiredOption('--reason <text>', 'why, up to 500 characters; shown in the result and by `export status`')
+      .requiredOption(
+        '--reason <text>',
+        'why, up to 500 characters; shown in the result and by `export status`',
+        reason,
+      )
       .action(run(decideExport, 'rejected')),
   rollback: (command, run) => {
     command
@@ -80,6 +91,7 @@ async function decideExport(
   asked: string | undefined,
   flags: BulkFlags,
 ): Promise<ExitCode> {
+  if (decision === 'rejected' && !flags.reason) throw usageFailure('--reason must say why');
   // A person may approve many versions at once, but each rejection needs its own reason.
   if (decision === 'approved' && isBulk(name, flags, 'domain')) return approveExports(context, flags);
   return withOperator(context, flags, async ({ config, operator }) => {
