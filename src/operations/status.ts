@@ -20,7 +20,7 @@ export const lineStates = ['running', 'waiting', 'awaiting-approval', 'unauthori
 type LineState = (typeof lineStates)[number];
 
 /** A line of `status` (contracts.md). Times are UTC ISO 8601. */
-export interface SiteLine extends Omit<SiteRecord, 'lastOutcome' | 'lastAt'>, InService {
+export interface SiteLine extends Omit<SiteRecord, 'lastOutcome' | 'lastAt' | 'exportedAt'>, InService {
   /** Null while Temporal is down. */
   state: LineState | null;
   /** Of the running export. */
@@ -29,7 +29,7 @@ export interface SiteLine extends Omit<SiteRecord, 'lastOutcome' | 'lastAt'>, In
   lastAt: string | null;
   nextAt: string | null;
   paused: boolean;
-  /** Since when its last run has been longer ago than `lateAfter`; null while it is not. */
+  /** Since when the last export with a version has been longer ago than `lateAfter`; null while it is not. */
   staleSince: string | null;
 }
 
@@ -94,7 +94,7 @@ export function siteLines(
       current,
       held,
       failingSince: record?.failingSince ?? null,
-      staleSince: staleSince(record?.lastAt, limits.get(domain), now),
+      staleSince: staleSince(record?.exportedAt, limits.get(domain), now),
     };
   });
 }
@@ -137,7 +137,7 @@ export function projectLines(
   });
 }
 
-/** What has not been read or run yet may be new, and is not stale. */
+/** What has had no run yet may be new, and is not stale. */
 function staleSince(last: string | null | undefined, limitMs: number | undefined, now: number): string | null {
   if (limitMs === undefined || !last) return null;
   const since = Date.parse(last) + limitMs;

@@ -289,8 +289,9 @@ class ExportRun {
     result: Published | null,
     detail: object,
   ): Promise<void> {
-    const { org, domain } = this.#input;
+    const { org, domain, parameters } = this.#input;
     const { possibleDuplicates } = this.progress;
+    const limited = !becomesCurrent(parameters);
     await this.approval.kept();
     await recordOrLater({
       org,
@@ -302,9 +303,13 @@ class ExportRun {
       version: result?.version ?? null,
       contentDigest: result?.contentDigest ?? null,
       polls: this.progress.polls,
-      detail: JSON.stringify(possibleDuplicates > 0 ? { ...detail, possibleDuplicates } : detail),
+      detail: JSON.stringify({
+        ...detail,
+        ...(possibleDuplicates > 0 && { possibleDuplicates }),
+        ...(limited && { limited }),
+      }),
       // Exports of a few pages say nothing about whole exports.
-      jobMs: (this.#input.parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
+      jobMs: (parameters.paths ?? []).length === 0 ? (this.progress.jobMs ?? null) : null,
     });
     const { version = null, contentDigest = null, url = null, held = null } = result ?? {};
     const timestamp = new Date().toISOString();

@@ -72,6 +72,7 @@ const facts: Facts = {
         domain: 'e',
         lastOutcome: 'failed',
         lastAt: '2026-11-21T06:00:00.000Z',
+        exportedAt: '2026-11-19T06:00:00.000Z',
         lastReason: 'the job failed',
         failingSince: '2026-11-20T06:00:00.000Z',
       },
@@ -95,8 +96,9 @@ const projectLines = (chosen: Selection, found: Facts) => projectLinesAt(chosen,
 
 describe('the lines of status', () => {
   it('are stale by the limits of the configuration alone', () => {
-    const ended = (domain: string, lastAt: string) => ({
-      ...{ org, domain, lastAt, lastOutcome: 'published' as const, lastReason: null, failingSince: null },
+    const ended = (domain: string, exportedAt: string) => ({
+      ...{ org, domain, exportedAt, lastOutcome: 'rejected' as const, lastReason: null, failingSince: null },
+      lastAt: '2026-11-21T23:00:00.000Z',
     });
     // f runs weekly.
     const sites = [ended('d', '2026-11-20T12:00:00.000Z'), ended('f', '2026-11-16T00:00:00.000Z')];

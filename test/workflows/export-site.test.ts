@@ -167,6 +167,10 @@ describe('exportSite', () => {
     });
     expect(calls.publishVersion).toMatchObject([{ promote: null }, { promote: { expected: null } }]);
     expect(calls.rollOut).toHaveLength(1);
+    expect(calls.recordExportRun?.map((run) => JSON.parse((run as { detail: string }).detail).limited)).toEqual([
+      true,
+      undefined,
+    ]);
   });
 
   it('starts another job when one fails, vanishes or takes too long, and gives up after the configured attempts', async () => {

@@ -111,6 +111,8 @@ export interface EndDetail {
   error?: string;
   reasons?: readonly Reason[];
   held?: string;
+  /** Of an export of some pages that was not to become current: it says nothing of the whole site. */
+  limited?: true;
   rollouts?: readonly { target: string; outcome: string; detail: string }[];
 }
 

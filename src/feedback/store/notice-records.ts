@@ -1,5 +1,5 @@
 import { type Noticed, type NoticeRow, sentAlone } from '../../runs/rules/notices.ts';
-import { matching } from './queries.ts';
+import { bringsVersion, matching } from './queries.ts';
 import type { Db, Trx } from './tables.ts';
 
 /** A condition that began or ended, as a step has noticed it. */
@@ -71,15 +71,13 @@ export async function markTold(db: Trx, org: string, rows: readonly NoticeRow[])
   }
 }
 
-/** By domain, when the last export ended that brought or confirmed a version, even if its rollout failed. */
+/** By domain, when the last export ended that brought or confirmed a version. */
 export async function lastExports(db: Db, org: string): Promise<ReadonlyMap<string, string>> {
   const rows = await db
     .selectFrom('export_runs')
     .select(({ fn }) => ['domain', fn.max('finished_at').as('finished_at')])
     .where('org_id', '=', org)
-    .where('outcome', 'in', ['published', 'unchanged', 'rollout-failed'])
-    // A rollback has no job, and brings nothing new.
-    .where('job_id', 'is not', null)
+    .where(bringsVersion)
     .groupBy('domain')
     .execute();
   return new Map(rows.map(({ domain, finished_at }) => [domain, finished_at]));

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { ChangedEntry, EntryFilter, EntryRange, WeekFigures } from '../../runs/rules/webhook-event.ts';
 import { isHashed } from '../privacy/apply-privacy.ts';
-import { batchesOf, documentOf, matching, replacing } from './queries.ts';
+import { batchesOf, documentOf, isWholeExport, matching, replacing } from './queries.ts';
 import type { Db, Trx } from './tables.ts';
 
 /**
@@ -141,6 +141,7 @@ export async function weekFigures(db: Db, org: string, from: string, to: string)
     .select(({ fn }) => ['domain', fn.countAll().as('count'), fn.max('version').as('latest')])
     .where('org_id', '=', org)
     .where('outcome', '=', 'published')
+    .where(isWholeExport)
     .where('finished_at', '>=', from)
     .where('finished_at', '<', to)
     .groupBy('domain')

@@ -42,6 +42,13 @@ export function replacing<Column extends string>(columns: readonly Column[]) {
   return Object.fromEntries(pairs) as Record<Column, RawBuilder<never>>;
 }
 
+/** Not of some pages, which says nothing of the whole site (`EndDetail`): within a text the quotes would be escaped. */
+export const isWholeExport = sql<boolean>`detail not like '%"limited":true%'`;
+
+/** An export that brought or confirmed a version, even if its rollout failed. A rollback has no job, and brings nothing. */
+export const bringsVersion = sql<boolean>`(outcome in ('published', 'unchanged', 'rollout-failed')
+  and job_id is not null and ${isWholeExport})`;
+
 export function isPostgres(db: Db): boolean {
   return db.getExecutor().adapter instanceof PostgresAdapter;
 }

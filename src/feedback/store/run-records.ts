@@ -31,11 +31,13 @@ export interface SiteKey {
 export interface SiteRecord extends SiteKey {
   lastOutcome: RunOutcome;
   lastAt: string;
+  /** End of the last export that brought or confirmed a version; of the first run while none did. */
+  exportedAt: string;
   /** Why it ended so, cut to 300 characters; null when all went well. */
   lastReason: string | null;
   /**
    * End of the first run that failed, was refused by verification or had a failed rollout since the last good run; null
-   * when there is none. Cancelled runs count as neither.
+   * when there is none. Cancelled runs count as neither; exports of some pages that did not become current are never good.
    */
   failingSince: string | null;
 }

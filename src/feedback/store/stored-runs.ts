@@ -5,7 +5,7 @@ import { clipped } from '../../rules/text.ts';
 import type { ProjectKey } from '../rules/feedback-entry.ts';
 import { storedText } from '../rules/feedback-entry.ts';
 import { type PassKind, passKinds } from '../rules/sync.ts';
-import { matching, wantedKeys } from './queries.ts';
+import { bringsVersion, isWholeExport, matching, wantedKeys } from './queries.ts';
 import type { ExportRunRow, LatestRecords, ProjectRecord, RunFilter, SiteKey, SiteRecord } from './run-records.ts';
 import { columnsOf, type Db, fieldsOf, type Trx } from './tables.ts';
 
@@ -73,7 +73,7 @@ export async function latestRecords(
   };
 }
 
-/** For each site, the newest run, and the first that failed since the last one that did not. */
+/** For each site, the newest run, the last that brought a version, and the first that failed since one that did not. */
 async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord[]> {
   const [declined, expired] = notApproved;
   const bad = sql`(r.outcome in ('failed', 'rollout-failed')
@@ -85,26 +85,31 @@ async function latestRuns(db: Db, keys: readonly string[][]): Promise<SiteRecord
     outcome: SiteRecord['lastOutcome'];
     finished_at: string;
     failing_since: string | null;
+    exported_at: string;
     detail: string | null;
   }>`
     with wanted (org_id, domain) as (${wantedKeys(db, keys, 2)}),
     newest as (select w.org_id, w.domain,
       (select max(r.started_at) from export_runs r where ${same}) as started_at,
-      (select r.started_at from export_runs r where ${same} and r.outcome <> 'cancelled' and not ${bad}
+      (select r.started_at from export_runs r where ${same} and r.outcome <> 'cancelled' and not ${bad} and ${isWholeExport}
         order by r.started_at desc limit 1) as good_at
       from wanted w)
     select w.org_id as org, w.domain as domain, n.outcome as outcome, n.finished_at as finished_at,
       case when n.outcome not in ('published', 'unchanged', 'rolled-back') then n.detail end as detail,
       (select r.finished_at from export_runs r where ${same} and r.started_at > coalesce(w.good_at, '') and ${bad}
-        order by r.started_at limit 1) as failing_since
+        order by r.started_at limit 1) as failing_since,
+      coalesce((select r.finished_at from export_runs r where ${same} and ${bringsVersion}
+        order by r.started_at desc limit 1),
+        (select min(r.finished_at) from export_runs r where ${same})) as exported_at
     from newest w
     join export_runs n on n.org_id = w.org_id and n.domain = w.domain and n.started_at = w.started_at
     order by n.run_id`.execute(db);
-  const records = rows.map(({ org, domain, outcome, finished_at, failing_since, detail }) => ({
+  const records = rows.map(({ org, domain, outcome, finished_at, failing_since, exported_at, detail }) => ({
     org,
     domain,
     lastOutcome: outcome,
     lastAt: finished_at,
+    exportedAt: exported_at,
     lastReason: detail === null ? null : clipped(whyEnded(JSON.parse(detail) as EndDetail), longestReason) || null,
     failingSince: failing_since,
   }));

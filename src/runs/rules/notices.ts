@@ -100,7 +100,8 @@ const decisions: Readonly<Record<string, string>> = {
 export function exportNotices(run: EndedExport): Noticed[] {
   const detail = JSON.parse(run.detail) as Detail;
   if (isRollback(run)) return rollbackNotices(run, detail);
-  return [...approvalEnds(run, detail), ...exportEnds(run, detail)];
+  const ends = exportEnds(run, detail);
+  return [...approvalEnds(run, detail), ...(detail.limited ? ends.filter(({ state }) => state === 'begun') : ends)];
 }
 
 /** A rollback has a version without a job; an export that brings one has a job. */

@@ -136,6 +136,7 @@ describe('the last exports', () => {
       row('6', 2, { domain: 'api.acme.example', outcome: 'rollout-failed' }),
       row('7', 2, { domain: 'new.acme.example', outcome: 'rejected' }),
       row('8', 9, { org: 'globex' }),
+      row('9', 4, { detail: '{"reasons":[],"limited":true}' }),
     ];
     for (const each of rows) await at.store.recordExportRun(each);
     expect([...(await at.store.lastExports('acme'))].sort()).toEqual([

@@ -103,7 +103,7 @@ async function recordsOf(...runs: Run[]) {
       startedAt: hour(n),
       finishedAt: hour(n).replace(':00:00', ':10:00'),
       outcome,
-      jobId: null,
+      jobId: 'job_1',
       jobsStarted: 1,
       version: null,
       contentDigest: null,
@@ -136,6 +136,41 @@ describe('the latest runs of sites', () => {
   it('do not count a version that a person refused as a failure', async () => {
     expect(await latestOf(['failed'], ['rejected', declined])).toEqual([['rejected', '01:10', undefined]]);
     expect(await latestOf(['failed'], ['rejected', declined], ['failed'])).toEqual([['failed', '02:10', '02:10']]);
+  });
+});
+
+describe('an export of some pages that did not become current', () => {
+  const limited = '{"reasons":[],"rollouts":[],"limited":true}';
+
+  it('ends no failure, and is one', async () => {
+    expect(await latestOf(['failed'], ['published', limited])).toEqual([['published', '01:10', '00:10']]);
+    expect(await latestOf(['published'], ['failed', limited])).toEqual([['failed', '01:10', '01:10']]);
+    const said = JSON.stringify({ reasons: [{ rule: 'r', path: null, detail: '"limited":true' }] });
+    expect(await latestOf(['failed'], ['published', said])).toEqual([['published', '01:10', undefined]]);
+  });
+
+  it('is no release of a week', async () => {
+    await using at = await temporaryStore();
+    for (const [n, detail] of [limited, '{}'].entries()) {
+      await at.store.recordExportRun({ ...run, runId: `${n}`, outcome: 'published', version: `v${n}`, detail });
+    }
+    const { released } = await at.store.weekFigures('acme', hour(0), hour(23));
+    expect(released).toMatchObject([{ versions: 1 }]);
+  });
+});
+
+describe('when a site was last exported', () => {
+  const last = async (...runs: Run[]) => (await recordsOf(...runs)).map(({ exportedAt }) => exportedAt.slice(11, 16));
+
+  it('is the end of the last export that brought or confirmed a version, whatever came after it', async () => {
+    const limited = '{"limited":true}';
+    const after: Run[] = [['rejected', declined], ['failed'], ['cancelled'], ['unchanged', limited]];
+    expect(await last(['published'], ['unchanged'], ...after)).toEqual(['01:10']);
+    expect(await last(['rollout-failed'], ...after)).toEqual(['00:10']);
+  });
+
+  it('is the end of the first run while none did', async () => {
+    expect(await last(['rejected', declined], ['rejected', declined])).toEqual(['00:10']);
   });
 });
 

@@ -30,6 +30,14 @@ describe('of an export that has ended people are told', () => {
       { rollouts: [to('failed')] },
       ['export.failed ended', 'export.refused ended', 'rollout.failed begun'],
     ],
+    // Some pages say nothing of the whole site.
+    ['published', { limited: true }, []],
+    [
+      'rejected',
+      { limited: true, reasons: [{ rule: 'no-index', path: null, detail: 'none' }] },
+      ['export.refused begun'],
+    ],
+    ['failed', { limited: true, error: 'x' }, ['export.failed begun']],
     // A check refused the version, and the site returned: one message, until other content comes.
     [
       'rollout-failed',
