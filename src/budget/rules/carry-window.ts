@@ -5,6 +5,7 @@ import {
   emptyWindow,
   type LapsedLease,
   type LeaseState,
+  type ProgramUse,
   type Turn,
   turnOf,
   type Waiter,
@@ -29,6 +30,7 @@ export function packed({ waiters, ...state }: WindowState): CarriedWindow {
     ...state,
     leases: inUse,
     lapsed: lapsed.map(lapsedOf),
+    programs: charged(state.programs, lapsed),
     rows: waiters.map(row),
     attempts: [...attempts].filter(([holder]) => !waiting.has(holder)).map(([holder, at]) => ({ holder, at })),
     served: recentTurns(state.served, present, 0).filter(({ turn }) => !turns.has(turn)),
@@ -44,6 +46,16 @@ export function unpacked({ lapsed, rows, attempts, served, ...state }: CarriedWi
     attempts: [...attempts, ...rows.flatMap(([holder, at]) => (at === null ? [] : [{ holder, at }]))],
     served: [...served, ...turnsOf(waiters)],
   };
+}
+
+/** Charges programs for their lapsed leases, whose holder the rows do not name. */
+function charged(programs: WindowState['programs'], lapsed: readonly LeaseState[]): WindowState['programs'] {
+  const charge = ([holder, use]: [string, ProgramUse]) => {
+    const own = lapsed.filter((lease) => lease.holder === holder);
+    const arrivals = own.flatMap(({ notBefore, arrivesBy }) => notBefore.map(() => arrivesBy));
+    return [holder, { ...use, spent: [...use.spent, ...arrivals].sort((a, b) => a - b) }] as const;
+  };
+  return Object.fromEntries(Object.entries(programs).map(charge));
 }
 
 function rowOf(waiter: Waiter, attemptAt: number | undefined): WaiterRow {

@@ -157,7 +157,7 @@ export function roomOf(state: WindowState, holder: string): { permits: number; f
 function chargeProgram(state: WindowState, holder: string, arrivals: readonly number[]): void {
   const program = programOf(state, holder);
   if (program === null) return;
-  state.programs = { ...state.programs, [holder]: { ...program, spent: [...program.spent, ...arrivals] } };
+  state.programs = { ...state.programs, [holder]: { ...program, spent: withArrivals(program.spent, arrivals) } };
 }
 
 /** Programs that still hold slots, have a lease or wait. */

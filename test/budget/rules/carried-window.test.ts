@@ -9,7 +9,8 @@ import {
   readBudgetInput,
   type WindowState,
 } from '../../../src/budget/rules/window-state.ts';
-import { Scene, settings, t0 } from '../../tools/window/window-support.ts';
+import { viewOf } from '../../../src/budget/rules/window-view.ts';
+import { occupancyMs, Scene, settings, t0 } from '../../tools/window/window-support.ts';
 
 /** A state as the next run reads it from its input. */
 function carry(state: CarriedWindow): WindowState {
@@ -49,6 +50,25 @@ describe('the window that a run hands to the next', () => {
     scene.at(leaseMs + 1).apply((state) => carry(packed({ ...state, now: scene.now })));
     expect(scene.report(lease, [t0 + 5]).state.spent).toEqual([t0 + 5]);
     expect(scene.report(lease, [t0 + 5]).state.spent).toEqual([t0 + 5]);
+  });
+});
+
+describe('a program whose leases lapsed (B6)', () => {
+  const search = 'gateway:search';
+  const question = { class: 'on-demand' as const, program: { share: 30 }, attemptAt: 0 };
+
+  it('does not get its share again from the next run, however often the budget goes on', () => {
+    const scene = new Scene();
+    const [slow] = [scene.granted(search, { ...question, wants: 2 }), scene.granted(search, question)];
+    scene.at(leaseMs + 1);
+    for (let run = 0; run < 2; run += 1) scene.apply((state) => carry(packed({ ...state, now: scene.now })));
+    expect(scene.waits(search, question)).toMatchObject({ reason: 'share' });
+    expect(viewOf(scene.state, scene.now).programs).toEqual([{ workflowId: search, used: 3, share: 30 }]);
+    scene.report(slow, [t0 + 5, t0 + 6]);
+    expect(scene.waits(search, question)).toMatchObject({ reason: 'share' });
+    // Its last slot is free one window after the latest arrival.
+    scene.at(leaseMs + settings.arrivalMs + occupancyMs);
+    expect(scene.granted(search, question).notBefore).toHaveLength(3);
   });
 });
 
@@ -97,6 +117,10 @@ describe('the largest window', () => {
     const state = { ...crowded(), leases, attempts };
     expect(carry(packed(state)).leases).toHaveLength(mostRequests);
     expect(bytesOf(state)).toBeLessThan(0.8 * inputLimit);
+    const gateway = `gateway:${padded('client', 0)}`;
+    const ofProgram = leases.map((lease) => ({ ...lease, holder: gateway }));
+    const programs = { [gateway]: { share: 100, spent: [] } };
+    expect(bytesOf({ ...state, leases: ofProgram, programs })).toBeLessThan(0.9 * inputLimit);
   });
 
   it('fits when every request was reported by programs, of which it remembers each twice', () => {
