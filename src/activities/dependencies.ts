@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo, Context } from '@temporalio/activity';
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { PermitSource } from '../budget/lease.ts';
 import type { WindowView } from '../budget/rules/window-view.ts';
@@ -51,6 +51,7 @@ import {
   Unauthorized,
 } from '../service/errors.ts';
 import type { Metrics } from '../temporal/metrics.ts';
+import { failedBy } from './heartbeats.ts';
 
 /** A failure fit for a history: never the original error, which may contain requests, links or content (X1). */
 export function permanent(type: FailureType, message: string, details: string[] = []): ApplicationFailure {
@@ -74,7 +75,7 @@ const unconfigured = { tries: 31, retryInMs: 10_000 };
 
 /** For what this worker's configuration lacks: another worker may have it, or this one soon. Final after five minutes. */
 export function notConfigured(type: FailureType, message: string): ApplicationFailure {
-  if (activityInfo().attempt >= unconfigured.tries) return permanent(type, message);
+  if (failedBy('unconfigured') >= unconfigured.tries) return permanent(type, message);
   return transient(type, message, unconfigured.retryInMs);
 }
 
@@ -91,11 +92,11 @@ export function isTemporalFailure(error: unknown): error is ApplicationFailure |
   return error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }
 
-/** After so many attempts malformed JSON is final; before that the service may still be writing. HTML means an outage. */
-const patientAttempts = 10;
+/** After so many answers malformed JSON is final; before that the service may still be writing. HTML means an outage. */
+const patientAnswers = 10;
 
-/** What a workflow sees of an error of the service: type and message. `attempt` is that of the activity. */
-export function serviceFailure(error: unknown, attempt = 1): Error {
+/** What a workflow sees of an error of the service: type and message. Malformed JSON is final in time if `counted`. */
+export function serviceFailure(error: unknown, counted = false): Error {
   if (isTemporalFailure(error)) return error;
   if (error instanceof Unauthorized || error instanceof PlanRequired || error instanceof NotFound) {
     return permanent(error.name, error.message);
@@ -106,7 +107,7 @@ export function serviceFailure(error: unknown, attempt = 1): Error {
     return transient(error.name, error.message, error.retryAfterMs ?? undefined);
   }
   if (error instanceof MalformedResponse) {
-    const lasts = error.held === 'JSON' && attempt >= patientAttempts;
+    const lasts = counted && error.held === 'JSON' && failedBy('malformed') >= patientAnswers;
     return (lasts ? permanent : transient)('MalformedResponse', error.message);
   }
   if (error instanceof ServiceError) return new CancelledFailure(error.message);
@@ -160,7 +161,7 @@ export function bundleFailure(error: unknown): Error {
     if (!retryable) return permanent('DownloadFailed', message);
     return transient('DownloadFailed', message, retryAfterMs ?? undefined);
   }
-  return storeFailure(error) ?? serviceFailure(error, Context.current().info.attempt);
+  return storeFailure(error) ?? serviceFailure(error, true);
 }
 
 /** A site of the configuration. */

@@ -1,4 +1,4 @@
-import { activityInfo, Context, log } from '@temporalio/activity';
+import { activityInfo, log } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { defaultLimits } from '../exports/archive/check-entry.ts';
 import { pointAt, returnSite, takeStep } from '../exports/rollout/roll-out-version.ts';
@@ -54,7 +54,7 @@ import {
   transient,
   versionFailure,
 } from './dependencies.ts';
-import { claimSite, earlierDetails, stillMine, withHeartbeats } from './heartbeats.ts';
+import { beat, claimSite, earlierDetails, failedBy, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 
 /** How many exports the polls of the next one learn from. */
@@ -113,7 +113,7 @@ export const createJobActivities = (deps: ActivityDependencies) => ({
       const job = await withBeats((signal) => service.getExportJob(input.jobId, { signal }));
       return { state: job.state, status: job.status, percent: job.percent, pageCount: job.pageCount, error: job.error };
     } catch (error) {
-      const failure = serviceFailure(error, activityInfo().attempt);
+      const failure = serviceFailure(error, true);
       if ('type' in failure && failure.type === 'NotFound') {
         return { state: 'missing', status: 'missing', percent: null, pageCount: null, error: null };
       }
@@ -426,7 +426,7 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
       }
       await alive();
     };
-    const how = { guard, alive, elapsedMs: earlierMs, onProgress: () => Context.current().heartbeat(details()) };
+    const how = { guard, alive, elapsedMs: earlierMs, onProgress: beat };
     try {
       return await withHeartbeats(details, (signal) =>
         takeStep({ bundles, domain, version, previous, target, step, force, signal, ...how }),
@@ -448,8 +448,8 @@ function stepFailure(error: unknown, step: RolloutStep): Error {
   if (isFinal) return permanent('RolloutFailed', message);
   const failure =
     storeFailure(error) ?? transient('RolloutFailed', message, step === 'run' ? programAgainMs : undefined);
-  // Counted here: what the configuration lacks is tried more often.
-  const isLast = activityInfo().attempt >= stepTries[step];
+  // What the configuration lacks, or a worker that shuts down, has its own count.
+  const isLast = failedBy(step) >= stepTries[step];
   return isLast ? ApplicationFailure.nonRetryable(failure.message, failure.type) : failure;
 }
 
@@ -473,8 +473,7 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
       const maxBytes = Math.max(defaultLimits.maxBytes, unpacked);
       const maxFiles = Math.max(defaultLimits.maxFiles, files.length * 10);
       const limits = { ...defaultLimits, maxBytes, maxFiles };
-      const onProgress = () => Context.current().heartbeat({ version });
-      await verifyVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress });
+      await verifyVersion(bundles, domain, version, { limits, structureOnly: true, signal, onProgress: beat });
       return { current: (await bundles.current(domain))?.version ?? null };
     };
     return versionStep(deps, input, check, rollbackFailure);

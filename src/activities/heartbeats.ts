@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context, log } from '@temporalio/activity';
-import { CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { BundleStore } from '../exports/store/bundle-store.ts';
-import { type ActivityDependencies, transient } from './dependencies.ts';
+import type { FailureType } from '../rules/errors.ts';
+import type { ActivityDependencies } from './dependencies.ts';
 
 /** Often enough for heartbeat time-outs of a few seconds. */
 const beatEveryMs = 1_000;
@@ -38,6 +39,9 @@ export async function withHeartbeats<Details, Result>(
   }
 }
 
+/** The next attempt goes on. */
+const transient = (type: FailureType, message: string) => ApplicationFailure.retryable(message, type);
+
 /** An attempt ends if it cannot learn whether Temporal still wants it: asking again would not help. */
 const refused = (): never => {
   throw transient('HeartbeatRefused', "Temporal refuses this worker's heartbeats: check its permissions and codec");
@@ -52,26 +56,42 @@ class Attempt {
   /** Aborted by the SDK, and as soon as Temporal has given up the attempt. */
   readonly signal: AbortSignal;
   readonly #context: Context;
+  readonly #failures: Record<string, number>;
   readonly #givenUp = new AbortController();
   #hasBeaten = false;
   #accepted = { at: Number.NEGATIVE_INFINITY, details: '' };
 
   constructor(context: Context) {
     this.#context = context;
+    this.#failures = { ...earlierDetails<{ failures: Record<string, number> }>({ failures: {} }).failures };
     this.details = () => context.info.heartbeatDetails;
     this.signal = AbortSignal.any([context.cancellationSignal, this.#givenUp.signal]);
   }
 
   beat(): void {
     this.#hasBeaten = true;
-    this.#context.heartbeat(this.details());
+    this.#context.heartbeat(this.#latest());
+  }
+
+  failedBy(cause: string): number {
+    const times = (this.#failures[cause] ?? 0) + 1;
+    this.#failures[cause] = times;
+    // No heartbeat leaves an activity within a workflow task, which is tried once.
+    if (!this.#context.info.isLocal) this.beat();
+    return times;
+  }
+
+  #latest(): unknown {
+    const details = this.details();
+    if (Object.keys(this.#failures).length === 0) return details;
+    return { ...(details as object | undefined), failures: this.#failures };
   }
 
   /** Resolves once Temporal has accepted a heartbeat with the latest details; throws when the attempt is over. */
   async confirm({ recordHeartbeat }: Pick<ActivityDependencies, 'recordHeartbeat'>): Promise<void> {
     for (let waitMs = firstAskMs; ; waitMs = Math.min(laterAskMs, waitMs * 2)) {
       this.signal.throwIfAborted();
-      const [details, at] = [this.details(), performance.now()];
+      const [details, at] = [this.#latest(), performance.now()];
       const text = JSON.stringify(details) ?? '';
       if (text === this.#accepted.details && at - this.#accepted.at < acceptedForMs) return;
       // Takes the place of an older one that waits to be sent, and would come after this one.
@@ -105,6 +125,15 @@ function attemptOf(context: Context): Attempt {
   attempts.set(context, attempt);
   return attempt;
 }
+
+/** A heartbeat beside those of `withHeartbeats`, with the same details. */
+export const beat = (): void => attemptOf(Context.current()).beat();
+
+/**
+ * Counts a failure of this attempt, and returns how many attempts of the step have failed for this cause. Heartbeats carry
+ * the counts: the number of the attempt would count an outage of something else too.
+ */
+export const failedBy = (cause: string): number => attemptOf(Context.current()).failedBy(cause);
 
 /**
  * Resolves if Temporal still counts on this attempt: a heartbeat was accepted a moment ago. Throws when Temporal has given

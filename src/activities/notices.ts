@@ -41,7 +41,7 @@ import {
   scheduledAt,
   transient,
 } from './dependencies.ts';
-import { stillMine } from './heartbeats.ts';
+import { failedBy, stillMine } from './heartbeats.ts';
 
 /**
  * Names of the organization's webhooks that receive such events: none if the organization is no longer configured, and
@@ -197,7 +197,7 @@ export const createRecordActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** Attempts after which a refusal that load did not cause is final. */
+/** So many refusals that load did not cause are final. */
 const refusalsBelieved = 8;
 
 export const createWebhookActivities = (deps: ActivityDependencies) => ({
@@ -243,7 +243,9 @@ async function sendOnce(deps: ActivityDependencies, delivery: WebhookDelivery): 
   const message = `${which} answered ${status}`;
   const mayPass = status >= 500 || status === 408 || status === 429;
   if (mayPass) throw transient('WebhookRefused', message, retryInMs(retryAfter));
-  throw attempt < refusalsBelieved ? transient('WebhookRefused', message) : permanent('WebhookRefused', message);
+  throw failedBy('refused') < refusalsBelieved
+    ? transient('WebhookRefused', message)
+    : permanent('WebhookRefused', message);
 }
 
 function receiverOf(deps: ActivityDependencies, { org, webhook: name }: WebhookDelivery, which: string): Webhook {

@@ -9,6 +9,7 @@ import {
   log,
   makeContinueAsNewFunc,
   ParentClosePolicy,
+  patched,
   setCurrentDetails,
   sleep,
   startChild,
@@ -63,6 +64,7 @@ import type { AuditAction } from '../runs/rules/audit.ts';
 import { failoverIn, nextTaskTimeout, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import {
   failureSummary,
+  failureType,
   followFailover,
   invalidInput,
   keyCheckOptions,
@@ -307,7 +309,20 @@ export async function checkKey(given: { org: string; patient?: boolean }): Promi
   return check;
 }
 
-const askService = (org: string, patient: boolean): Promise<KeyCheck> =>
-  runStep('checkKey', keyCheckOptions, `one request with the key of ${org}`, { org, ...(patient && { patient }) });
+/** Of workers that lack the organization one after the other, so many are asked. */
+const workersAsked = 4;
+
+/** A worker that lacks the organization has sent nothing: another one may have it. */
+async function askService(org: string, patient: boolean): Promise<KeyCheck> {
+  const input = { org, ...(patient && { patient }) };
+  for (let asked = 1; ; asked += 1) {
+    try {
+      return await runStep('checkKey', keyCheckOptions, `one request with the key of ${org}`, input);
+    } catch (error) {
+      if (failureType(error) !== 'InvalidInput' || asked >= workersAsked || !patched('checkKey-elsewhere')) throw error;
+      await sleep('10s', { summary: 'for another worker, or its new configuration' });
+    }
+  }
+}
 
 defineWorkflowOptions(checkKey, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });

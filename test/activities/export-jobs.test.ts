@@ -5,7 +5,13 @@ import { createJobActivities, createRolloutActivities } from '../../src/activiti
 import { createPassActivities } from '../../src/activities/feedback-passes.ts';
 import { whileMine } from '../../src/activities/heartbeats.ts';
 import { NotReady } from '../../src/service/errors.ts';
-import { type ActivityScene, activityScene, mockActivity } from '../tools/activity-dependencies.ts';
+import {
+  type ActivityScene,
+  activityScene,
+  afterFailures,
+  failureOf,
+  mockActivity,
+} from '../tools/activity-dependencies.ts';
 
 let scene: ActivityScene;
 beforeAll(async () => {
@@ -80,10 +86,7 @@ describe('startJob when another job is in the way', () => {
 
 describe('what a worker lacks in its configuration', () => {
   const failureAt = (attempt: number, step: () => Promise<unknown>) =>
-    new MockActivityEnvironment({ attempt }).run(step).then(
-      () => null,
-      (failure: unknown) => failure,
-    );
+    failureOf(mockActivity({ attempt: attempt + 40, ...afterFailures('unconfigured', attempt - 1) }).run(step));
   const pass = { project: 'prj_9', pass: 'incremental', passId: 'p1', startedAt: 0 } as const;
 
   it.each<[string, (storeId: string) => Promise<unknown>]>([
@@ -107,7 +110,7 @@ describe('what a worker lacks in its configuration', () => {
         }),
     ],
     ['UnknownProject', () => createPassActivities(scene.deps).beginPass({ org: 'acme', ...pass })],
-  ])('is left to other workers for five minutes, then the failure: %s', async (type, step) => {
+  ])('is left to other workers for five minutes, whatever failed before, then the failure: %s', async (type, step) => {
     const { identity } = scene.deps.bundles;
     for (const attempt of [1, 30]) {
       const failure = await failureAt(attempt, () => step(identity));

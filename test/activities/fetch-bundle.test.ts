@@ -18,7 +18,13 @@ import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
 import { hashFile } from '../../src/files.ts';
 import { json, serviceWith } from '../service/http-server.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import {
+  type ActivityScene,
+  activityScene,
+  afterFailures,
+  failureOf,
+  mockActivity,
+} from '../tools/activity-dependencies.ts';
 import { smallSite, zip } from '../tools/bundle/build-archive.ts';
 import { publishSite } from '../tools/bundle/published-version.ts';
 import { publish as publishVersion } from '../tools/bundle/staged.ts';
@@ -491,7 +497,9 @@ describe('fetchBundle', () => {
     scene = await activityScene();
     const { service } = await serviceWith((response) => response.end(body));
     scene.deps.organizations = scene.deps.organizations.map((organization) => ({ ...organization, service }));
-    const failed = (number: number) => failureOf(fetchBundle('job_1', attempt({ attempt: number })));
+    // An outage of something else took forty attempts.
+    const failed = (number: number) =>
+      failureOf(fetchBundle('job_1', attempt({ attempt: number + 40, ...afterFailures('malformed', number - 1) })));
     expect(await failed(9)).toMatchObject({ type: 'MalformedResponse', nonRetryable: false });
     expect(await failed(10)).toMatchObject({ type: 'MalformedResponse', nonRetryable });
   });

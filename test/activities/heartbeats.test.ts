@@ -1,7 +1,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { HeartbeatAnswer } from '../../src/activities/dependencies.ts';
-import { stillMine, whileMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
+import { failedBy, stillMine, whileMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
 import { activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 
 /** The details of every heartbeat that a step sends. */
@@ -26,6 +26,36 @@ describe('heartbeats', () => {
   it('leave the details of a step that fails to its next attempt', async () => {
     const failing = () => Promise.reject(new Error('reset'));
     expect(await heartbeatsOf(failing)).toEqual([{ offset: 7 }]);
+  });
+});
+
+describe('failures of a step', () => {
+  /** One attempt after another, each with the last details of the one before. */
+  async function attemptsOf(steps: (() => Promise<unknown>)[]) {
+    let heartbeatDetails: unknown;
+    for (const [i, step] of steps.entries()) {
+      const attempt = mockActivity({ attempt: i + 1, heartbeatDetails });
+      attempt.on('heartbeat', (details: unknown) => {
+        heartbeatDetails = details;
+      });
+      await attempt.run(step).catch(() => {});
+    }
+    return heartbeatDetails;
+  }
+  const details = () => ({ offset: 7 });
+
+  it('are counted by their cause, from attempt to attempt, beside the details', async () => {
+    const counted: number[] = [];
+    const lacking = async () => counted.push(failedBy('unconfigured'));
+    const failing = () =>
+      withHeartbeats(details, async () => {
+        counted.push(failedBy('malformed'));
+        throw new Error('malformed');
+      });
+    const other = () => withHeartbeats(details, () => Promise.reject(new Error('down')));
+    const last = await attemptsOf([other, lacking, other, failing, lacking, other]);
+    expect(counted).toEqual([1, 1, 2]);
+    expect(last).toEqual({ offset: 7, failures: { unconfigured: 2, malformed: 1 } });
   });
 });
 

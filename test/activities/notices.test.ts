@@ -6,7 +6,13 @@ import type { ExportRunRow } from '../../src/feedback/store/run-records.ts';
 import type { LastLook } from '../../src/runs/rules/notices.ts';
 import { type WebhookEvent, type WebhookFormat, webhookEventTypes } from '../../src/runs/rules/webhook-event.ts';
 import type { CutRun } from '../../src/runs/watches.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import {
+  type ActivityScene,
+  activityScene,
+  afterFailures,
+  failureOf,
+  mockActivity,
+} from '../tools/activity-dependencies.ts';
 import { startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
 let scene: ActivityScene;
@@ -275,7 +281,7 @@ describe('a look around', () => {
 
   it('says of an organization that is not configured any more that it cannot look', async () => {
     const step = createWatchActivities({ ...scene.deps, organizations: [] }).lookAround;
-    const gone = mockActivity({ attempt: 40 }).run(step, { org: 'acme', last: firstLook(0) });
+    const gone = mockActivity(afterFailures('unconfigured', 40)).run(step, { org: 'acme', last: firstLook(0) });
     expect(await failureOf(gone)).toMatchObject({ type: 'InvalidInput', nonRetryable: true });
   });
 

@@ -24,7 +24,13 @@ import {
 } from '../../src/exports/store/bundle-store.ts';
 import { summarizeChanges } from '../../src/exports/store/compare-manifests.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import {
+  type ActivityScene,
+  activityScene,
+  afterFailures,
+  failureOf,
+  mockActivity,
+} from '../tools/activity-dependencies.ts';
 import { versionOf } from '../tools/bundle/place.ts';
 import { filesOf, publish, sealOfStaged, stage, stagedManifest } from '../tools/bundle/staged.ts';
 import { tempFolder } from '../tools/bundle/temp-folder.ts';
@@ -258,6 +264,30 @@ describe('rollOut', () => {
     expect(await versionOf(target)).toBeNull();
     expect(await readdir(scene.folder)).not.toContain('site');
   });
+
+  it('is given up after four failures of its own, however often workers lacked the target', async () => {
+    const { storeId, target } = await withVersions([1]);
+    Object.assign(target.place, { take: () => Promise.reject(new Error('no answer')) });
+    const [version, rest] = [versionAt(1), { previous: null, step: 'place', force: false } as const];
+    const { rollOut } = createRolloutActivities(scene.deps);
+    let heartbeatDetails: unknown = afterFailures('unconfigured', 12).heartbeatDetails;
+    const failures: unknown[] = [];
+    for (const attempt of [13, 14, 15, 16]) {
+      const env = mockActivity({ attempt, heartbeatDetails });
+      env.on('heartbeat', (details: unknown) => {
+        heartbeatDetails = details;
+      });
+      failures.push(
+        await failureOf(
+          env.run(() => rollOut({ org: 'acme', domain, storeId, version, target: target.name, ...rest })),
+        ),
+      );
+    }
+    expect(failures).toMatchObject(
+      [false, false, false, true].map((nonRetryable) => ({ type: 'RolloutFailed', nonRetryable })),
+    );
+    expect(heartbeatDetails).toMatchObject({ version, failures: { unconfigured: 12, place: 4 } });
+  });
 });
 
 describe.skipIf(minisign === null)('a version signed by a key that only other workers know yet', () => {
@@ -288,7 +318,9 @@ describe.skipIf(minisign === null)('a version signed by a key that only other wo
       VersionDamaged: () => checkKeptVersion(pinned),
     };
     for (const [type, step] of Object.entries(steps)) {
-      const failures = [1, 30, 31].map((attempt) => failureOf(mockActivity({ attempt }).run(step)));
+      const failures = [0, 29, 30].map((earlier) =>
+        failureOf(mockActivity({ attempt: 40, ...afterFailures('unconfigured', earlier) }).run(step)),
+      );
       const message = expect.stringContaining('list its public key in signing.formerKeys');
       expect(await Promise.all(failures)).toMatchObject([
         { type, message, nonRetryable: false },

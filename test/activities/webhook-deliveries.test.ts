@@ -2,7 +2,13 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookActivities } from '../../src/activities/notices.ts';
 import type { WebhookDelivery } from '../../src/runs/rules/webhook-event.ts';
-import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
+import {
+  type ActivityScene,
+  activityScene,
+  afterFailures,
+  failureOf,
+  mockActivity,
+} from '../tools/activity-dependencies.ts';
 import { recordedMetrics } from '../tools/recorded-metrics.ts';
 import { plainHeaders, startReceiver, type WebhookReceiver, webhookSecret } from '../tools/servers/webhook-receiver.ts';
 
@@ -48,9 +54,9 @@ const delivery: WebhookDelivery = {
   },
 };
 
-const send = (attempt = 1, more: Partial<WebhookDelivery> = {}) => {
+const send = (attempt = 1, more: Partial<WebhookDelivery> = {}, failures = {}) => {
   const { sendWebhook } = createWebhookActivities(scene.deps);
-  return mockActivity({ attempt }).run(sendWebhook, { ...delivery, ...more });
+  return mockActivity({ attempt, ...failures }).run(sendWebhook, { ...delivery, ...more });
 };
 
 /** What stands in a history must name neither the address nor what was answered. */
@@ -135,7 +141,10 @@ describe('a receiver', () => {
       const failure = await failureOf(send(1));
       expect(failure).toMatchObject({ type: 'WebhookRefused', nonRetryable: false });
       expectNothingTold(failure?.message ?? '');
-      expect(await failureOf(send(8))).toMatchObject({ type: 'WebhookRefused', nonRetryable: true });
+      expect(await failureOf(send(30, {}, afterFailures('refused', 7)))).toMatchObject({
+        type: 'WebhookRefused',
+        nonRetryable: true,
+      });
       expect(receiver.received.map(({ path }) => path)).toEqual(Array(2).fill(new URL(receiver.url).pathname));
     },
   );
@@ -151,7 +160,10 @@ describe('a receiver', () => {
 
   it('that is not configured any more, or not well, is not asked at all', async () => {
     // Another worker may have a newer configuration.
-    const removed = (attempt: number) => failureOf(send(attempt, { webhook: 'gone' }));
+    const removed = (times: number) => {
+      const before = afterFailures('unconfigured', times - 1);
+      return failureOf(send(times, { webhook: 'gone' }, before));
+    };
     expect(await removed(1)).toMatchObject({ type: 'InvalidInput', nonRetryable: false });
     expect(await removed(31)).toMatchObject({ type: 'InvalidInput', nonRetryable: true });
     configured.secret = '';

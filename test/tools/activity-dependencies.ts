@@ -157,6 +157,9 @@ export function mockActivity(
   );
 }
 
+/** The heartbeat details of a step after so many attempts that failed for the cause. */
+export const afterFailures = (cause: string, times: number) => ({ heartbeatDetails: { failures: { [cause]: times } } });
+
 /** The failure an activity ends with, or null when it succeeds. */
 export async function failureOf(promise: Promise<unknown>): Promise<ApplicationFailure | null> {
   try {

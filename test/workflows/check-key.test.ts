@@ -57,6 +57,19 @@ describe('checkKey', () => {
     });
   });
 
+  it('asks another worker while one lacks the organization, at most three more times', async () => {
+    const lacks = () => ApplicationFailure.retryable("not in this worker's configuration", 'InvalidInput');
+    const answers: (KeyCheck | null)[] = [null, null, accepted, null, null, null, null, accepted];
+    const checkKey = async (): Promise<KeyCheck> => answers.shift() ?? Promise.reject(lacks());
+    await withWorker(env, { checkKey }, async ({ taskQueue }) => {
+      expect(await askForKeyCheck(env.client, taskQueue, 'elsewhere', 'fast')).toEqual(accepted);
+      const { runId } = await env.client.workflow.getHandle('check:elsewhere').describe();
+      await replayChains(env, [{ workflowId: 'check:elsewhere', runId }]);
+      await expect(askForKeyCheck(env.client, taskQueue, 'elsewhere', 'fast')).rejects.toThrow();
+      expect(answers).toEqual([accepted]);
+    });
+  });
+
   it('asks once only, also when that fails', async () => {
     let attempts = 0;
     const checkKey = async (): Promise<KeyCheck> => {
