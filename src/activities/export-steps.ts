@@ -9,6 +9,7 @@ import {
   type ContentChanges,
   changesText,
   type ExportParameters,
+  heldMeanwhile,
   type Reason,
   type RollbackResult,
   reasonText,
@@ -486,7 +487,9 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     const move = async (): Promise<RolledBack> => {
       const manifest = await provenManifest(bundles, domain, version);
       await bundles.holds.place(domain, { version, reason, at: new Date(at) });
-      await pointAt(bundles, domain, version, new Date(at));
+      await pointAt(bundles, domain, version, new Date(at)).catch((error: unknown) => {
+        throw stayingHeld(rollbackFailure(error, domain));
+      });
       const { contentDigest, pages, files } = manifest;
       return { contentDigest, pages, files: files.length, url: bundles.urlOf(domain, manifest) };
     };
@@ -506,6 +509,12 @@ export const createRollbackActivities = (deps: ActivityDependencies) => ({
     );
   },
 });
+
+/** Says to the workflow that the hold is in force, although the pointer has not moved. */
+function stayingHeld(failure: Error): Error {
+  if (!(failure instanceof ApplicationFailure)) return failure;
+  return new ApplicationFailure(failure.message, failure.type, failure.nonRetryable, [heldMeanwhile]);
+}
 
 /** A version named by a person can be wrong in ways that an export's own version cannot. */
 function rollbackFailure(error: unknown, domain: string): Error {

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { log } from '@temporalio/activity';
 import { type DownloadResult, download, noRoomIfFull, requireRoom, TransferSpeed } from '../exports/fetch/download.ts';
 import { NoRoom } from '../exports/fetch/presigned-links.ts';
-import { alreadyCurrent, returnSite } from '../exports/rollout/roll-out-version.ts';
+import { alreadyCurrent, pointAt, returnSite } from '../exports/rollout/roll-out-version.ts';
 import type { StepTaken } from '../exports/rules/rollout-steps.ts';
 import {
   type ArchiveFacts,
@@ -15,7 +15,7 @@ import { judgeChange } from '../exports/rules/verification-rules.ts';
 import { copySlots } from '../exports/semaphore.ts';
 import { type Current, changing, PointerMoved, type StagedManifest } from '../exports/store/bundle-store.ts';
 import { measuredChange } from '../exports/store/compare-manifests.ts';
-import { manifestIfThere, sealOf } from '../exports/store/manifests.ts';
+import { manifestIfThere, provenManifest, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
 import {
@@ -157,8 +157,14 @@ async function keepOrStage(
   stage: () => Promise<void>,
 ) {
   const { pages, files, archive, contentDigest } = staged;
-  const current = await deps.bundles.current(input.domain);
+  let current = await deps.bundles.current(input.domain);
   const { hold, waiting } = await holdOf(deps, input.domain, contentDigest);
+  // A rollback that ended between its hold and the pointer left another version in service.
+  if (hold && !hold.refused && hold.version !== current?.version) {
+    await provenManifest(deps.bundles, input.domain, hold.version);
+    await pointAt(deps.bundles, input.domain, hold.version, new Date(hold.since));
+    current = await deps.bundles.current(input.domain);
+  }
   const heldAt = hold?.version ?? null;
   const facts = { pages, files: files.length, archive, contentDigest, seal: sealOf(staged) };
   const found = { ok: true as const, ...facts, current, heldAt };

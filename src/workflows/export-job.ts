@@ -19,7 +19,7 @@ import {
   endFacts,
   failureSummary,
   failureType,
-  innermost,
+  hasDetail,
   invalidInput,
   leavesBuild,
   requestOptions,
@@ -336,7 +336,7 @@ export class ExportJob {
         const leftMs = uncertainSince === null ? 0 : uncertainSince + repeatForMs - Date.now();
         // Not a number when a worker of an earlier version has planned the run.
         if (!byWorker && !(leftMs > 0)) throw error;
-        if (wasAnswered(error)) unreadable += 1;
+        if (hasDetail(error, answeredStart)) unreadable += 1;
         if (unreadable >= unreadableStarts) throw error;
         this.#progress.possibleDuplicates += 1;
         this.#view.show();
@@ -410,11 +410,6 @@ export class ExportJob {
 function mayHaveStarted(error: unknown): boolean {
   const type = failureType(error);
   return type === 'StartUncertain' || type === 'WorkerShutdown' || timedOut(error);
-}
-
-function wasAnswered(error: unknown): boolean {
-  const cause = innermost(error);
-  return cause instanceof ApplicationFailure && cause.details?.[0] === answeredStart;
 }
 
 /** Names a status that is not in the interface and so counted as running: it may be the service's word for done. */

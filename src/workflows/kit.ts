@@ -226,6 +226,12 @@ export function innermost(error: unknown): unknown {
   return current;
 }
 
+/** Whether the failure of an activity has this as its detail. */
+export function hasDetail(error: unknown, detail: string): boolean {
+  const cause = innermost(error);
+  return cause instanceof ApplicationFailure && cause.details?.[0] === detail;
+}
+
 /** Shows a table under a title in the Temporal UI. */
 export function showFacts(title: string, facts: readonly (readonly [string, string])[]): void {
   setCurrentDetails(`${title}\n\n${factsTable(facts)}`);

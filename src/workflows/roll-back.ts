@@ -1,10 +1,11 @@
-import { CancellationScope, defineWorkflowOptions, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, defineWorkflowOptions, isCancellation, patched, workflowInfo } from '@temporalio/workflow';
 import { exportStateQuery } from '../contract.ts';
 import { readRollbackInput } from '../exports/rules/export-messages.ts';
 import {
   type EndDetail,
   type ExportPhase,
   type ExportState,
+  heldMeanwhile,
   outcomeWith,
   type RollbackInput,
   type RollbackResult,
@@ -17,6 +18,7 @@ import {
   endFacts,
   failureSummary,
   followFailover,
+  hasDetail,
   hurry,
   onQuery,
   pinnedVersioning,
@@ -40,6 +42,10 @@ export async function rollBack(given: RollbackInput): Promise<RollbackResult> {
   onQuery(exportStateQuery, () => run.state(), 'Phase and rollouts.');
   return run.run();
 }
+/** Even in a run that is cancelled: half a rollback would hold the site at a version that is not in service. */
+const toItsEnd = <Result>(step: () => Promise<Result>): Promise<Result> =>
+  patched('rollBackTo-to-its-end') ? CancellationScope.nonCancellable(step) : step();
+
 defineWorkflowOptions(rollBack, { ...readsInput, workflowDefinitionOptions: pinnedVersioning });
 
 class Rollback {
@@ -98,12 +104,18 @@ class Rollback {
       version,
     });
     this.#enter('publishing');
-    const rolledBack = await runStep('rollBackTo', wholeVersionOptions, `hold ${domain} at ${version}`, {
-      domain,
-      storeId,
-      version,
-      reason: actor.reason ?? null,
-      at: Date.now(),
+    const rolledBack = await toItsEnd(() =>
+      runStep('rollBackTo', wholeVersionOptions, `hold ${domain} at ${version}`, {
+        domain,
+        storeId,
+        version,
+        reason: actor.reason ?? null,
+        at: Date.now(),
+      }),
+    ).catch((error: unknown) => {
+      // The next export brings the version into service.
+      if (hasDetail(error, heldMeanwhile)) this.#kept = this.#keep(actor, current);
+      throw error;
     });
     this.#kept = this.#keep(actor, current);
     this.#contentDigest = rolledBack.contentDigest;

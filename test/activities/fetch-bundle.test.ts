@@ -283,6 +283,21 @@ describe('fetchBundle', () => {
     else await expect(fetched).rejects.toThrow(failure);
   });
 
+  it('brings the version at which a person holds the site into service where a rollback ended before that', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    await fetchBundle(jobId, attempt(), { namedAt: Date.UTC(2026, 10, 22), promote: true });
+    const held = await bundles.current(domain);
+    const newer = '20261201T000000Z-000000000000';
+    await publishSite({ root: join(scene.folder, 'bundles'), domain, version: newer });
+    await bundles.moveCurrent(domain, newer, held?.epoch ?? 0, new Date());
+    await bundles.holds.place(domain, { version: held?.version ?? null, reason: null, at: new Date() });
+    const version = held?.version;
+    const result = await fetchBundle(jobId, attempt());
+    expect(result).toMatchObject({ ok: true, current: { version }, heldAt: version, kept: { version } });
+    expect(await bundles.current(domain)).toMatchObject({ version });
+  });
+
   it('knows the content that a held site was rolled back from: it is not published twice', async () => {
     const jobId = await exported();
     const { bundles } = scene.deps;

@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createRollbackActivities } from '../../src/activities/export-steps.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
+import { StoreUnreachable } from '../../src/exports/store/bundle-store.ts';
 import { sealOf } from '../../src/exports/store/manifests.ts';
 import { verifyArchive } from '../../src/exports/verify/verify-archive.ts';
 import { type ActivityScene, activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
@@ -40,6 +41,20 @@ async function withVersion(items: Item[]) {
     rollBack: () => mockActivity().run(() => rollBackTo({ ...input, reason: null, at: 0 })),
   };
 }
+
+describe('rollBackTo', () => {
+  it('says when it failed after the hold was placed', async () => {
+    const { version, rollBack } = await withVersion([{ name: 'index.html', content: '<h1>Home</h1>' }]);
+    const { bundles } = scene.deps;
+    vi.spyOn(bundles.holds, 'place').mockRejectedValueOnce(new StoreUnreachable('away'));
+    vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
+    expect((await failureOf(rollBack()))?.details ?? []).toEqual([]);
+    const failure = await failureOf(rollBack());
+    expect(failure).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false, details: ['held'] });
+    await rollBack();
+    expect(await bundles.current(domain)).toMatchObject({ version });
+  });
+});
 
 describe('checkKeptVersion', () => {
   it('asks whether the version is what it was, not whether its content would be accepted today', async () => {

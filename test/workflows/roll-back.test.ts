@@ -1,12 +1,14 @@
+import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import type { RollbackInput } from '../../src/exports/rules/site-export.ts';
-import { ExportRunning, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
+import { ExportRunning, exportHandle, exportState, startExport, startRollback } from '../../src/operations/exports.ts';
 import { gate } from '../tools/proxies/gate.ts';
+import { eventCounts } from '../tools/temporal/event-counts.ts';
 import { exportActivities, input, reading, sitePlan, targetsOf } from '../tools/temporal/export-activities.ts';
 import { forThisFile, timeSkippingEnvironment } from '../tools/temporal/temporal.ts';
-import { withWorker } from '../tools/temporal/workflow-run.ts';
+import { untilChildrenEnd, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(timeSkippingEnvironment());
 
@@ -158,6 +160,48 @@ describe('rollBack', () => {
     });
     expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }, { outcome: 'rolled-back' }]);
     expect(calls.discardStaged).toHaveLength(1);
+  });
+
+  it('that is cancelled between hold and pointer holds the site at what is in service, and is kept', async () => {
+    const asked = request();
+    const { activities, calls } = rollbackActivities({
+      rollBackTo: async () => {
+        const handle = exportHandle(env.client, asked.org, asked.domain);
+        const tasks = async () => (await eventCounts(handle)).counts.WORKFLOW_TASK_COMPLETED ?? 0;
+        const before = await tasks();
+        await handle.cancel();
+        await expect.poll(tasks).toBeGreaterThan(before);
+        return rolledBack;
+      },
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startRollback(env.client, taskQueue, asked, refuse);
+      await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
+      expect((await eventCounts(handle)).counts).not.toHaveProperty('ACTIVITY_TASK_CANCEL_REQUESTED');
+      await untilChildrenEnd(env, handle);
+    });
+    expect(calls.rollOut).toBeUndefined();
+    expect(calls.recordAuditEntry).toMatchObject([{ action: 'rollback' }]);
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'cancelled' }]);
+  });
+
+  it.each([
+    ['is kept when it failed after the hold', ['held'], [{ action: 'rollback' }]],
+    ['is not kept when it failed before it', [], undefined],
+  ])('%s', async (_what, details, kept) => {
+    const rollBackTo = () =>
+      Promise.reject(
+        ApplicationFailure.create({ type: 'StoreUnavailable', message: 'away', nonRetryable: true, details }),
+      );
+    const { activities, calls } = rollbackActivities({ rollBackTo });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startRollback(env.client, taskQueue, request(), refuse);
+      await expect(handle.result()).rejects.toThrow(WorkflowFailedError);
+      await untilChildrenEnd(env, handle);
+    });
+    expect(calls.recordExportRun).toMatchObject([{ outcome: 'failed' }]);
+    if (kept) expect(calls.recordAuditEntry).toMatchObject(kept);
+    else expect(calls.recordAuditEntry).toBeUndefined();
   });
 
   it('is joined by the same rollback, and no export starts beside it', async () => {

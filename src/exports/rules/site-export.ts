@@ -369,6 +369,9 @@ interface AwaitedVersion {
 /** Detail of a `StartUncertain` whose answer came from the service, and could not be read. */
 export const answeredStart = 'answered';
 
+/** Detail of a failed rollback that holds the site already. */
+export const heldMeanwhile = 'held';
+
 /** Answer of the query `state`. */
 export interface ExportState {
   org: string;
