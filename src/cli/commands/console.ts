@@ -31,7 +31,8 @@ async function runConsole(context: CommandContext, { port, host, link }: Console
     const config = await loadContextConfig(context);
     warnOfOpenConsole(output, config, host);
     warnOfNoSignIn(output, config, link);
-    const onNewLink = (next: string) => output.note(`to sign in once more: ${next}`);
+    // The only way to sign in again: also with --quiet.
+    const onNewLink = (next: string) => output.say(`to sign in once more: ${next}`);
     const place = { host, port, temporalUi: null, link, onNewLink };
     const { console, part } = await startConsolePart(config, place);
     parts.add(part);

@@ -140,7 +140,7 @@ async function startConsole(
   if (wanted === 'off') return null;
   try {
     const { startConsolePart, warnOfNoSignIn } = await import('./console.ts');
-    const onNewLink = (next: string) => output.note(`to sign in to the console once more: ${next}`);
+    const onNewLink = (next: string) => output.say(`to sign in to the console once more: ${next}`);
     const place = { host: '127.0.0.1', port: wanted ?? usualPort, temporalUi, link, onNewLink };
     const { console, part } = await startConsolePart(config, place).catch((error: unknown) => {
       // Another port than a person asked for would surprise them.

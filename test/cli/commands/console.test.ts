@@ -45,12 +45,12 @@ async function preview(console: { port: number; link: string }, { org, domain }:
 }
 
 describe('docferry console', () => {
-  it('prints a link that signs in once, and the next one when it was used', async () => {
+  it('prints a link that signs in once, and the next one when it was used, also with --quiet', async () => {
     const scene = await setScene();
     onTestFinished(() => scene.end());
     const link = /http:\S+\/sign-in\?token=[\w-]{43}/g;
     const visits: Promise<number>[] = [];
-    const finished = await docferry(['console', '--port', `${await findFreePort()}`], {
+    const finished = await docferry(['console', '--quiet', '--port', `${await findFreePort()}`], {
       cwd: scene.folder,
       onOutput: (child, said) => {
         const links = said.match(link) ?? [];
