@@ -54,7 +54,7 @@ function addScheduleNames(command: Command): Command {
   );
   return addSelectionFlags(named.option('--all', 'all schedules'), 'schedules').option(
     '--yes',
-    'with --all, --org or --match, on a terminal: do not ask',
+    'with all, --all, --org or --match, on a terminal: do not ask',
   );
 }
 
@@ -72,13 +72,15 @@ interface WantedSchedule {
   matches: NamedSchedule[];
 }
 
+const meansAll = (words: readonly string[]): boolean => words.join(' ') === 'all';
+
 /** What a command line names: each word a schedule, or many by the flags. */
 function wantedSchedules(
   known: readonly NamedSchedule[],
   words: readonly string[],
   { org, match }: SelectionFlags,
 ): WantedSchedule[] {
-  if (words.length > 0 && words.join(' ') !== 'all') {
+  if (words.length > 0 && !meansAll(words)) {
     return words.map((name) => {
       return { name, single: true, matches: known.filter((schedule) => namesOf(schedule).includes(name)) };
     });
@@ -139,7 +141,7 @@ async function withSchedules(
     const known = await namedSchedules(client, taskQueue, configured);
     const chosen = await chosenSchedules(client, known, wantedSchedules(known, words, flags));
     // Scripts name many on purpose.
-    if (many && chosen.length > 0 && process.stdin.isTTY === true) {
+    if ((many || meansAll(words)) && chosen.length > 0 && process.stdin.isTTY === true) {
       const names = indent(chosen.map(({ target }) => targetName(target)).join('\n'));
       const question = `${verb} ${counted(chosen.length, 'schedule')}`;
       const text = `${question}:\n${names}\n${question}?`;

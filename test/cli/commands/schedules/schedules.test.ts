@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { applySchedules } from '../../../../src/schedules/schedules.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
+import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
 import { devServerEnvironment, forThisFile, useDevServer } from '../../../tools/temporal/temporal.ts';
 
@@ -138,6 +139,21 @@ describe('docferry schedules', () => {
     expect(await mine.run('pause', '--all', mine.domain)).toMatchObject({ exitCode: 2 });
     await mine.run('resume', '--all');
     expect(await pausedOf(mine)).toEqual(['goes on', 'goes on']);
+  });
+
+  it.skipIf(!hasTerminals).each([['all'], ['--all']])('on a terminal, pause %s asks first', async (all) => {
+    const { cwd, configure, run } = await place();
+    await configure({ site: nightly });
+    await run('apply');
+    const asked = new TerminalSession(inShell('schedules', 'pause', all), { cwd });
+    await asked.says('pause 2 schedules?');
+    asked.type('n\n');
+    expect(await asked.ended()).not.toBe(0);
+    const listed = (await run('list')).document.schedules as { paused: boolean }[];
+    expect(listed.map(({ paused }) => paused)).toEqual([false, false]);
+    const sure = new TerminalSession(inShell('schedules', 'pause', all, '--yes'), { cwd });
+    expect(await sure.ended()).toBe(0);
+    expect(sure.said).not.toContain('schedules?');
   });
 
   it('--org and --match pause, trigger and resume the schedules that they leave', async () => {
