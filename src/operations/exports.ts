@@ -248,24 +248,22 @@ export async function startRollback(
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    const running = client.workflow.getHandle<Workflows['rollBack']>(workflowId);
-    const state = await askWorker(() => stateOf(running));
-    if (state?.parameters.rollback === version) return { handle: running, joined: true, cancelled };
-    if (state !== null && (onRunning === 'refuse' || left <= 1)) {
+    const latest = client.workflow.getHandle<Workflows['rollBack']>(workflowId);
+    const { status, runId } = await latest.describe();
+    // It has ended meanwhile: the next that its schedule starts is looked at like this one, not cancelled unseen.
+    if (status.name !== 'RUNNING') continue;
+    const running = client.workflow.getHandle<Workflows['rollBack']>(workflowId, runId);
+    const state = await askWorker(() => running.query(exportStateQuery));
+    if (state.parameters.rollback === version) return { handle: latest, joined: true, cancelled };
+    if (onRunning === 'refuse' || left <= 1) {
       throw new ExportRunning(`an export of ${domain} is already running (${describeParameters(state)})`);
     }
-    if (state?.approval?.version === version) {
+    if (state.approval?.version === version) {
       throw new ExportRunning(`${version} is not in service yet: it waits for approval`);
     }
-    if (state !== null && !cancelled) await beforeCancel();
+    if (!cancelled) await beforeCancel();
     cancelled = (await cancelAndWait(running)) || cancelled;
   }
-}
-
-/** Null after its end. */
-async function stateOf(handle: RollbackHandle): Promise<ExportState | null> {
-  const { status } = await handle.describe();
-  return status.name === 'RUNNING' ? handle.query(exportStateQuery) : null;
 }
 
 /** Returns, after the clean-up, whether there was something to cancel. */

@@ -1,4 +1,4 @@
-import { WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
@@ -30,6 +30,29 @@ const request = (): RollbackInput => {
 
 const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };
 const cancel = { ...refuse, onRunning: 'cancel' as const };
+
+it('that must refuse cancels no export that its schedule starts while another ends', async () => {
+  const cancelled: (string | undefined)[] = [];
+  const runs = ['first', 'second'];
+  const taken = () => Promise.reject(new WorkflowExecutionAlreadyStartedError('taken', 'w', 'exportSite'));
+  const getHandle = (_id: string, runId?: string) => ({
+    // The first run ends between the refused start and this question, after which the second begins.
+    describe: async () => {
+      const described = runs.shift() ?? 'second';
+      return { runId: described, status: { name: described === 'first' ? 'COMPLETED' : 'RUNNING' } };
+    },
+    query: async () => ({ parameters: {}, approval: null }),
+    cancel: async () => void cancelled.push(runId),
+    result: async () => ({}),
+  });
+  const client = { workflow: { start: taken, getHandle } } as unknown as Client;
+  await expect(startRollback(client, 'q', request(), refuse)).rejects.toBeInstanceOf(ExportRunning);
+  expect(cancelled).toEqual([]);
+  // One that may cancel looks at what it cancels, and cancels that run.
+  runs.push('first', 'second');
+  await expect(startRollback(client, 'q', request(), cancel)).rejects.toBeInstanceOf(ExportRunning);
+  expect(new Set(cancelled)).toEqual(new Set(['second']));
+});
 
 describe('rollBack', () => {
   it('is kept with who and why, once the site is held, and never when it is not', async () => {
