@@ -391,8 +391,8 @@ export async function planBulk(
     return selected.map((one) => {
       if (one.kind === 'project')
         return item(one, isRunning(one) ? 'joins the running pass, or starts one' : 'a pass starts');
-      if (one.kind === 'schedule') return item(one, 'starts now, unless it is running');
-      return isRunning(one) ? item(one, 'an export is already running', true) : item(one, 'an export starts');
+      if (isRunning(one)) return item(one, one.kind === 'site' ? 'an export is already running' : 'runs already', true);
+      return item(one, one.kind === 'site' ? 'an export starts' : 'starts now');
     });
   }
   if (verb === 'pause' || verb === 'resume') {
@@ -455,9 +455,17 @@ export async function runBulk(
   };
   const { ended } = await forEach(selected, work);
   const failures = ended.flatMap((one) => (one.ok ? [] : [`${one.item.name}: ${explain(one.error).message}`]));
-  const done = `${bulkWords[verb].done} ${selected.length - failures.length} of ${selected.length}.`;
+  const already = ended.filter((one) => one.ok && hadBegun(one.answer)).length;
+  const others = already === 0 ? '' : `, ${already} running already`;
+  const done = `${bulkWords[verb].done} ${selected.length - failures.length - already} of ${selected.length}${others}.`;
   return failures.length === 0 ? done : `${done} Failed: ${failures.slice(0, 20).join('; ')}`;
 }
+
+/** Whether a start only found what was running. */
+const hadBegun = (answer: unknown): boolean =>
+  typeof answer === 'object' &&
+  answer !== null &&
+  (('joined' in answer && answer.joined === true) || ('alreadyRunning' in answer && answer.alreadyRunning === true));
 
 function targetsOf(one: Selected): ScheduleTarget[] {
   if (one.kind === 'schedule') return [one.target];
