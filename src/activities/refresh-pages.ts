@@ -119,7 +119,7 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
     const open = (await deps.feedback.noticeRows(org)).filter((row) => row.open);
     const noticed = configured
       .filter(({ id }) => readable.has(id))
-      .flatMap(({ id: project }) => passNotices({ project, pass: 'refresh', outcome: 'completed', error: null }))
+      .flatMap(({ id: project }) => refreshNotices(project, null))
       .filter(({ type, subject }) => open.some((one) => one.type === type && one.subject === subject));
     await recordNotices(deps, noticed, { org, by: `run ${runOf().runId}`, at });
     if (nextDueAt !== null) await deps.postponeRefresh(org, Math.min(nextDueAt, input.finishedAt + hourMs));
@@ -130,6 +130,12 @@ export const createRefreshActivities = (deps: ActivityDependencies) => ({
     };
   },
 });
+
+/** What people are told of a project that refresh can or cannot read. */
+function refreshNotices(project: string, error: string | null) {
+  const outcome = error === null ? 'completed' : 'failed';
+  return passNotices({ project, pass: 'refresh', outcome, error, dateFrom: null, dateTo: null });
+}
 
 type Choice =
   | { kind: 'page'; page: RefreshPage; pays: 'share' | 'deadline' }
@@ -352,7 +358,7 @@ class RefreshCall {
     const problem = `${failure.type}: ${failure.message}`;
     this.#findingsOf(row.project).problem = problem;
     // Here, as the result of the run does not name every project.
-    const failed = passNotices({ project: row.project, pass: 'refresh', outcome: 'failed', error: problem });
+    const failed = refreshNotices(row.project, problem);
     await recordNotices(this.#deps, failed, { org: this.#org, by: `run ${runOf().runId}`, at: new Date(at) });
     if (row.pass === 'refresh' || failure.type !== 'OutOfReach') return;
     // Its cursor stays dead, and nothing shows where to go on: the next request begins another reading.

@@ -124,6 +124,8 @@ interface LatestPass {
   outcome: ProjectRecord['lastOutcome'];
   finished_at: string;
   good_at: string | null;
+  /** Of the last that read the newest entries. */
+  read_at: string | null;
   failing_since: string | null;
   error: string | null;
 }
@@ -137,10 +139,13 @@ async function latestPasses(db: Db, keys: readonly string[][]): Promise<LatestPa
       (select r.started_at from sync_passes r where ${same} and r.finished_at is not null
         order by r.started_at desc limit 1) as started_at,
       (select r.started_at from sync_passes r where ${same} and r.outcome = 'completed'
-        order by r.started_at desc limit 1) as good_at
+        and (r.pass <> 'sweep' or (r.date_from is null and r.date_to is null))
+        order by r.started_at desc limit 1) as good_at,
+      (select r.started_at from sync_passes r where ${same} and r.outcome = 'completed' and r.date_to is null
+        order by r.started_at desc limit 1) as read_at
       from wanted w)
     select w.org_id as org, w.project_id as project, w.pass as pass, n.outcome as outcome,
-      n.finished_at as finished_at, n.error as error, w.good_at as good_at,
+      n.finished_at as finished_at, n.error as error, w.good_at as good_at, w.read_at as read_at,
       (select r.finished_at from sync_passes r
         where ${same} and r.started_at > coalesce(w.good_at, '') and r.outcome = 'failed'
         order by r.started_at limit 1) as failing_since
@@ -201,9 +206,9 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
     const passes = passesOf.get(keyOf(key)) ?? [];
     const newest = passes.at(-1);
     const sweptAt = passes.find(({ pass }) => pass === 'sweep')?.good_at ?? '';
-    // A sweep reads everything: what failed before it has been made up for.
+    // A sweep without dates reads everything: what failed before it has been made up for.
     const failing = passes.flatMap(({ failing_since: since }) => (since !== null && since > sweptAt ? [since] : []));
-    const readByPass = passes.flatMap(({ pass, good_at: at }) => (pass === 'review' || at === null ? [] : [at]));
+    const readByPass = passes.flatMap(({ pass, read_at: at }) => (pass === 'review' || at === null ? [] : [at]));
     const { newestReadAt = null, firstReading = null } = readOf.get(keyOf(key)) ?? {};
     return {
       org: key.org,

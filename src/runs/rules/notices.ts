@@ -160,10 +160,21 @@ function approvalEnds({ domain, outcome }: EndedExport, { reasons = [] }: Detail
   ];
 }
 
-/** The notices about a pass that has ended: each kind of pass fails and recovers separately. */
-export function passNotices(pass: { project: string; pass: string; outcome: string; error: string | null }): Noticed[] {
+interface EndedPass {
+  project: string;
+  pass: string;
+  outcome: string;
+  error: string | null;
+  /** The dates that it was limited to; null for none. */
+  dateFrom: string | null;
+  dateTo: string | null;
+}
+
+/** The notices about a pass that has ended: each kind of pass fails and recovers separately, a sweep by one of everything. */
+export function passNotices(pass: EndedPass): Noticed[] {
   const about = { type: 'pass.failed', subject: `${pass.project}/${pass.pass}` } as const;
-  if (pass.outcome === 'completed') return [{ ...about, state: 'ended' }];
+  const isPart = pass.pass === 'sweep' && (pass.dateFrom ?? pass.dateTo) !== null;
+  if (pass.outcome === 'completed') return isPart ? [] : [{ ...about, state: 'ended' }];
   if (pass.outcome === 'failed')
     return [{ ...about, state: 'begun', reason: noticeReason(withoutFailureType(pass.error ?? '')) }];
   return [];

@@ -255,4 +255,31 @@ describe('the latest passes of projects', () => {
     await pass('d', 'sweep', 4, 'completed');
     expect(await failing()).toEqual([['sweep', 'completed', undefined]]);
   });
+
+  it('take a sweep within dates for no whole one, and a reading up to a date for none of the newest entries', async () => {
+    await using at = await temporaryStore();
+    const sweep = async (
+      n: number,
+      outcome: 'failed' | 'completed',
+      bounds: { dateFrom?: string; dateTo?: string } = {},
+      kind: 'sweep' | 'incremental' = 'sweep',
+    ) => {
+      await begin(at.store, `pass-${n}`, { pass: kind, startedAt: new Date(hour(n)), ...bounds });
+      await at.store.upsertPage({ ...page(`pass-${n}`, []), hasMore: false });
+      const finishedAt = new Date(hour(n).replace(':00:00', ':10:00'));
+      await at.store.finishPass(`pass-${n}`, { outcome, error: null, waitedMs: 0, finishedAt });
+    };
+    const latest = async () =>
+      (await at.store.latestRecords({ sites: [], projects: [project] })).projects.map(
+        ({ newestReadAt, failingSince }) => [newestReadAt?.slice(11, 16), failingSince?.slice(11, 16)],
+      );
+    await sweep(1, 'failed');
+    await sweep(2, 'completed', { dateTo: '2026-01-01T00:00:00.000Z' });
+    expect(await latest()).toEqual([[undefined, '01:10']]);
+    await sweep(3, 'completed', { dateFrom: '2026-11-20T00:00:00.000Z' });
+    expect(await latest()).toEqual([['03:00', '01:10']]);
+    await sweep(4, 'completed');
+    await sweep(5, 'completed', { dateTo: '2026-01-01T00:00:00.000Z' }, 'incremental');
+    expect(await latest()).toEqual([['04:00', undefined]]);
+  });
 });

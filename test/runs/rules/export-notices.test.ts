@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EndedExport, exportNotices } from '../../../src/runs/rules/notices.ts';
+import { type EndedExport, exportNotices, passNotices } from '../../../src/runs/rules/notices.ts';
 
 const version = '20261121T040200Z-3f9a2c1b8e7d';
 const run = (outcome: EndedExport['outcome'], detail: object = {}, more: Partial<EndedExport> = {}) =>
@@ -75,6 +75,14 @@ describe('of an export that has ended people are told', () => {
     expect(failed).toMatchObject({ reason: 'directory:./site: it is full', facts: { version, failed: 1, targets: 2 } });
     expect(run('failed', { error: `JobFailed: ${'x'.repeat(5_000)}\n\u001b[2J` }).at(-1)?.reason?.length).toBe(300);
   });
+});
+
+it('of a pass that has ended people are told what ends a failure: of a sweep, only one of everything', () => {
+  const about = { project: 'prj_1', outcome: 'completed', error: null, dateTo: null };
+  const ended = [{ type: 'pass.failed', subject: 'prj_1/sweep', state: 'ended' }];
+  expect(passNotices({ ...about, pass: 'sweep', dateFrom: null })).toEqual(ended);
+  expect(passNotices({ ...about, pass: 'sweep', dateFrom: '2026-11-27' })).toEqual([]);
+  expect(passNotices({ ...about, pass: 'incremental', dateFrom: '2026-11-27' })).toHaveLength(1);
 });
 
 describe('of a rollback', () => {
