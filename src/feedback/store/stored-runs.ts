@@ -66,10 +66,11 @@ export async function latestRecords(
   const latest = projects.length === 0 ? [] : await latestPasses(db, passes);
   const verified = projects.length === 0 ? [] : await verifiedMoments(db);
   const read = projects.length === 0 ? [] : await readByRefresh(db);
+  const unread = projects.length === 0 ? [] : await unreadByRefresh(db);
   const domains = sites.map(({ org, domain }) => [org, domain]);
   return {
     sites: sites.length === 0 ? [] : await latestRuns(db, domains),
-    projects: projectRecords(projects, { latest, verified, read }),
+    projects: projectRecords(projects, { latest, verified, read, unread }),
   };
 }
 
@@ -191,17 +192,34 @@ async function readByRefresh(db: Db): Promise<ReadByRefresh[]> {
     .execute();
 }
 
+/** What `refresh` cannot read leaves no pass, but a notice that holds. */
+async function unreadByRefresh(db: Db): Promise<(ProjectKey & { since: string; reason: string | null })[]> {
+  const rows = await db
+    .selectFrom('notices')
+    .select(['org_id as org', 'subject', 'since', 'reason'])
+    .where('type', '=', 'pass.failed')
+    .where('open', '=', 1)
+    .where('subject', 'like', '%/refresh')
+    .execute();
+  return rows.map(({ subject, ...row }) => ({ ...row, project: subject.slice(0, -'/refresh'.length) }));
+}
+
 interface FoundOfProjects {
   latest: readonly LatestPass[];
   verified: readonly (ProjectKey & { verifiedUpTo: string | null })[];
   read: readonly ReadByRefresh[];
+  unread: Awaited<ReturnType<typeof unreadByRefresh>>;
 }
 
-function projectRecords(projects: readonly ProjectKey[], { latest, verified, read }: FoundOfProjects): ProjectRecord[] {
+function projectRecords(
+  projects: readonly ProjectKey[],
+  { latest, verified, read, unread }: FoundOfProjects,
+): ProjectRecord[] {
   const passesOf = new Map<string, LatestPass[]>(projects.map((key) => [keyOf(key), []]));
   for (const pass of latest) passesOf.get(keyOf(pass))?.push(pass);
   const verifiedOf = new Map(verified.map((found) => [keyOf(found), found.verifiedUpTo]));
   const readOf = new Map(read.map((found) => [keyOf(found), found]));
+  const unreadOf = new Map(unread.map((found) => [keyOf(found), found]));
   return projects.map((key) => {
     const passes = passesOf.get(keyOf(key)) ?? [];
     const newest = passes.at(-1);
@@ -209,6 +227,8 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
     // A sweep without dates reads everything: what failed before it has been made up for.
     const failing = passes.flatMap(({ failing_since: since }) => (since !== null && since > sweptAt ? [since] : []));
     const readByPass = passes.flatMap(({ pass, read_at: at }) => (pass === 'review' || at === null ? [] : [at]));
+    const { since, reason = '' } = unreadOf.get(keyOf(key)) ?? {};
+    if (since !== undefined) failing.push(since);
     const { newestReadAt = null, firstReading = null } = readOf.get(keyOf(key)) ?? {};
     return {
       org: key.org,
@@ -216,7 +236,7 @@ function projectRecords(projects: readonly ProjectKey[], { latest, verified, rea
       lastPass: newest?.pass ?? null,
       lastOutcome: newest?.outcome ?? null,
       lastAt: newest?.finished_at ?? null,
-      lastReason: clipped(withoutFailureType(newest?.error ?? ''), longestReason) || null,
+      lastReason: clipped(withoutFailureType(newest?.error ?? reason ?? ''), longestReason) || null,
       newestReadAt: [...(newestReadAt === null ? [] : [newestReadAt]), ...readByPass].sort().at(-1) ?? null,
       firstReading: firstReading !== null,
       verifiedUpTo: verifiedOf.get(keyOf(key)) ?? null,

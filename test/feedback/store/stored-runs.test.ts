@@ -256,6 +256,24 @@ describe('the latest passes of projects', () => {
     expect(await failing()).toEqual([['sweep', 'completed', undefined]]);
   });
 
+  it('tell since when refresh cannot read a project, and why: also of one that was never read', async () => {
+    await using at = await temporaryStore();
+    const turn = (state: 'begun' | 'ended', n: number) =>
+      at.store.turnNotice({
+        ...{ org: 'acme', type: 'pass.failed', subject: 'prj_1/refresh', state, reason: 'no such project' },
+        at: new Date(hour(n)),
+      });
+    const latest = async () =>
+      (await at.store.latestRecords({ sites: [], projects: [project, { org: 'globex', project: 'prj_1' }] })).projects;
+    await turn('begun', 3);
+    expect(await latest()).toMatchObject([
+      { failingSince: hour(3), lastReason: 'no such project', newestReadAt: null },
+      { failingSince: null, lastReason: null },
+    ]);
+    await turn('ended', 4);
+    expect(await latest()).toMatchObject([{ failingSince: null, lastReason: null }, {}]);
+  });
+
   it('take a sweep within dates for no whole one, and a reading up to a date for none of the newest entries', async () => {
     await using at = await temporaryStore();
     const sweep = async (
