@@ -365,6 +365,7 @@ export class DirectoryBundleStore implements BundleStore {
       const old = choose({
         stored: existsSync(versions) ? readdirSync(versions) : [],
         current: this.#current(domain),
+        before: this.#read(domain, records.current)?.before ?? [],
         hold: this.#hold(domain),
         rollouts: this.#rollouts(domain),
         inUse: this.#inUse(domain),

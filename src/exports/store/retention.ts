@@ -67,6 +67,8 @@ export function livePromotions({ promoting }: InUse, now: Date): Record<string, 
 export interface RetentionFacts {
   stored: readonly string[];
   current: string | null;
+  /** Those in service before, newest first. */
+  before: readonly string[];
   hold: SiteHold | null;
   /** `rollouts.json`. A target's recorded version stays: its deployment fetches it again when it restarts. */
   rollouts: Readonly<Record<string, string>>;
@@ -76,7 +78,9 @@ export interface RetentionFacts {
 
 /** Versions that `BundleStore.prune` removes, the oldest last. Names that are not those of versions are left alone. */
 export function prunable(facts: RetentionFacts, keep: number): string[] {
-  const needed = neededVersions(facts);
+  // What never was in service, as a preview, pushes out nothing that a person may go back to.
+  const served = [facts.current, ...facts.before].slice(0, keep);
+  const needed = new Set([...neededVersions(facts), ...served]);
   return olderThanNewest(facts.stored, keep).filter((version) => !needed.has(version));
 }
 

@@ -266,10 +266,10 @@ export abstract class S3Records {
     let removing: string[] = [];
     await this.#changeInUse(domain, async (inUse) => {
       const now = new Date();
-      const current = (await this.current(domain))?.version ?? null;
+      const { version: current = null, before = [] } = (await this.current(domain)) ?? {};
       const rollouts = await this.#rollouts(domain);
       const hold = await this.hold(domain);
-      const chosen = choose({ stored, current, hold, rollouts, inUse, now });
+      const chosen = choose({ stored, current, before, hold, rollouts, inUse, now });
       // An earlier retention may have died between condemning versions and removing them.
       removing = [...new Set([...inUse.removing, ...chosen])];
       return removing.length === 0 ? inUse : { ...inUse, promoting: livePromotions(inUse, now), removing };

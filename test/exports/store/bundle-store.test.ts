@@ -377,6 +377,14 @@ for (const backend of backends) {
         expect((await files()).filter((path) => path.includes(versionAt(8)))).toEqual([]);
       });
 
+      it('keeps what was in service before, whatever came after it and never was', async () => {
+        const { store, left } = await withVersions(6);
+        await store.moveCurrent(siteDomain, versionAt(1), 0, now);
+        await store.moveCurrent(siteDomain, versionAt(2), 1, now);
+        expect((await store.prune(siteDomain, 2)).sort()).toEqual([3, 4].map(versionAt));
+        expect(await left()).toEqual([1, 2, 5, 6].map(versionAt));
+      });
+
       it('tells what a target runs only while no rollout to it is cut off, back to the recorded version too', async () => {
         const { store } = await withVersions(2);
         const rollOut = async (version: string) => {

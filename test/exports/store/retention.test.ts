@@ -11,7 +11,7 @@ const now = new Date('2026-12-24T00:00:00Z');
 const versionAt = (day: number) => `202612${String(day).padStart(2, '0')}T000000Z-${String(day).padStart(12, '0')}`;
 const all = [3, 1, 5, 2, 4].map(versionAt);
 const attempt = (day: number, id = 'one') => ({ version: versionAt(day), id });
-const facts = { stored: all, current: null, hold: null, rollouts: {}, inUse: nothingInUse, now };
+const facts = { stored: all, current: null, before: [], hold: null, rollouts: {}, inUse: nothingInUse, now };
 const holdAt = (version: string) => ({ version, since: now.toISOString(), reason: null, waiting: null });
 
 describe('prunable', () => {
@@ -26,6 +26,12 @@ describe('prunable', () => {
     expect(prunable({ ...facts, hold: holdAt(versionAt(2)), rollouts: { t: versionAt(3) } }, 1)).toEqual(
       [4, 1].map(versionAt),
     );
+  });
+
+  it('keeps those in service last, as many as it keeps of the newest: previews push none of them out', () => {
+    const previewed = { ...facts, current: versionAt(2), before: [versionAt(1)] };
+    expect(prunable(previewed, 2)).toEqual([versionAt(3)]);
+    expect(prunable(previewed, 1)).toEqual([4, 3, 1].map(versionAt));
   });
 
   it('keeps what is being rolled out or promoted, until the promotion counts as abandoned', () => {
