@@ -251,7 +251,7 @@ function showDelays(labels: { org: string; project: string }, delays: ProjectDel
     const found: Partial<ExpectedDelays> = delays[name] ?? {};
     for (const [field, kind] of Object.entries(kindsOfDelay)) {
       const ms = found[field as keyof ExpectedDelays] ?? null;
-      if (ms !== null) metrics.set(`docferry_feedback_${name}_delay_seconds`, { ...labels, kind }, ms / 1_000);
+      metrics.set(`docferry_feedback_${name}_delay_seconds`, { ...labels, kind }, ms === null ? null : ms / 1_000);
     }
   }
 }
@@ -274,11 +274,12 @@ function showWindow(org: string, window: WindowView, metrics: Metrics): void {
 
 /** Ages keep growing while the store cannot be read. */
 function showAges(org: string, records: readonly AgedProject[], metrics: Metrics): void {
-  const ageOf = (moment: string) => Math.max(0, Date.now() - Date.parse(moment)) / 1_000;
+  const ageOf = (moment: string | null) =>
+    moment === null ? null : Math.max(0, Date.now() - Date.parse(moment)) / 1_000;
   for (const { project, newestReadAt, verifiedUpTo } of records) {
     const labels = { org, project };
-    if (newestReadAt !== null) metrics.set('docferry_feedback_freshness_seconds', labels, ageOf(newestReadAt));
-    if (verifiedUpTo !== null) metrics.set('docferry_feedback_complete_seconds', labels, ageOf(verifiedUpTo));
+    metrics.set('docferry_feedback_freshness_seconds', labels, ageOf(newestReadAt));
+    metrics.set('docferry_feedback_complete_seconds', labels, ageOf(verifiedUpTo));
   }
 }
 

@@ -75,6 +75,29 @@ describe('watchSharedState', () => {
     expect(value('complete_seconds{org="acme",project="prj_1"}')).toBeGreaterThanOrEqual(5 * 3_600);
   });
 
+  it('shows no old value of what is not known any more', async () => {
+    const { metrics, values } = recordedMetrics();
+    let known = true;
+    const state: SharedState = {
+      ...sharedState(),
+      readRecords: async () => [
+        { project: 'prj_1', newestReadAt: hoursAgo(2), verifiedUpTo: known ? hoursAgo(5) : null },
+      ],
+      readDelays: async () => {
+        const measured = known ? { newMs: 50_000, newMostMs: 110_000, entries: 20 } : null;
+        return new Map([['prj_1', { expected: null, measured }]]);
+      },
+    };
+    end = watchSharedState(state, metrics, 5);
+    const figures = () => [
+      values.get('docferry_feedback_complete_seconds{org="acme",project="prj_1"}'),
+      values.get('docferry_feedback_measured_delay_seconds{kind="new",org="acme",project="prj_1"}'),
+    ];
+    await expect.poll(() => figures()[1]).toBe(50);
+    known = false;
+    await expect.poll(figures, { timeout: 5_000 }).toEqual([Number.NaN, Number.NaN]);
+  });
+
   it('lets the time of the last reading stand still while something cannot be read; what was read ages on', async () => {
     const { metrics, values } = recordedMetrics();
     let broken = false;

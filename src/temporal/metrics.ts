@@ -55,7 +55,7 @@ export const gauges = {
     labels: ['org', 'project'],
   },
   docferry_feedback_complete_seconds: {
-    help: 'Age of the stored entries: seconds since they were last complete; absent while some may be missing.',
+    help: 'Age of the stored entries: seconds since they were last complete; absent or NaN while some may be missing.',
     labels: ['org', 'project'],
   },
   docferry_feedback_expected_delay_seconds: {
@@ -106,6 +106,8 @@ export class Metrics {
   readonly #counters: Record<CounterName, MetricCounter>;
   readonly #gauges: Record<GaugeName, MetricGauge>;
   readonly #histograms: Record<HistogramName, MetricHistogram>;
+  /** Gauges that have had a value. */
+  readonly #shown = new Set<string>();
 
   constructor(meter: MetricMeter) {
     // The exporter appends `_total`.
@@ -121,8 +123,12 @@ export class Metrics {
     this.#counters[name].add(value, labels);
   }
 
-  set<Name extends GaugeName>(name: Name, labels: LabelsOf<Name>, value: number): void {
-    this.#gauges[name].set(value, labels);
+  /** Sets a gauge. What is not known any more (null) becomes NaN, as the meter drops no series; what never was stays absent. */
+  set<Name extends GaugeName>(name: Name, labels: LabelsOf<Name>, value: number | null): void {
+    const series = JSON.stringify([name, labels]);
+    if (value === null && !this.#shown.has(series)) return;
+    this.#shown.add(series);
+    this.#gauges[name].set(value ?? Number.NaN, labels);
   }
 
   observe<Name extends HistogramName>(name: Name, labels: LabelsOf<Name>, seconds: number): void {
