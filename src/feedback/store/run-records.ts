@@ -55,7 +55,10 @@ export interface ProjectRecord extends ProjectKey {
   firstReading: boolean;
   /** All stored entries are as the service had them at this moment; null while some may not be. */
   verifiedUpTo: string | null;
-  /** End of the first pass that failed since one of its kind, or a sweep, completed, or when refresh could not read on. */
+  /**
+   * End of the first pass that failed since one of its kind, or a sweep without dates, completed, or when refresh could
+   * not read on; null for none.
+   */
   failingSince: string | null;
 }
 
