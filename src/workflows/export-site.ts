@@ -43,7 +43,7 @@ import {
   onUpdate,
   pinnedVersioning,
   planSite,
-  readInput,
+  readContinued,
   readsInput,
   runStep,
   type SitePlan,
@@ -321,7 +321,7 @@ class ExportRun {
 
 /** Exports one site: job, link, download, verification, publication, rollout (E1 to E6). */
 export async function exportSite(given: ExportInput): Promise<ExportResult> {
-  const input = readInput(readExportInput, given);
+  const input = readContinued(readExportInput, given);
   followFailover(input);
   const run = new ExportRun(input);
   onQuery(exportStateQuery, () => run.view.state(), 'Phase, progress, next poll and rollouts.');

@@ -35,7 +35,7 @@ import {
   onQuery,
   onSignal,
   pageOptions,
-  readInput,
+  readContinued,
   readsInput,
   recordOptions,
   runStep,
@@ -177,7 +177,7 @@ abstract class FeedbackRun<Result> {
 
 /** Reads a project's feedback into the store in one pass, lease by lease (S1 to S3). */
 export async function syncFeedback(given: SyncInput): Promise<SyncResult> {
-  const input = readInput(readSyncInput, given);
+  const input = readContinued(readSyncInput, given);
   followFailover(input);
   const sync = new Sync(input);
   onQuery(syncStateQuery, () => sync.state(), 'Progress of the pass, and what it waits for.');
@@ -311,7 +311,7 @@ class Sync extends FeedbackRun<SyncResult> {
 
 /** Reads what is due of an organization's feedback, where most staleness has gathered (S4). */
 export async function refreshFeedback(given: RefreshInput): Promise<RefreshResult> {
-  const input = readInput(readRefreshInput, given);
+  const input = readContinued(readRefreshInput, given);
   followFailover(input);
   const refresh = new Refresh(input);
   onQuery(refreshStateQuery, () => refresh.state(), 'What the refresh has found, and what it waits for.');

@@ -358,6 +358,15 @@ export function readInput<Message>(read: Reader<Message>, input: unknown): Messa
   return message;
 }
 
+/** An input of which these fields are taken as they are, since the run before wrote them: anybody else's are refused. */
+export function readContinued<Input extends object>(read: Reader<Input>, given: unknown): Input {
+  const input = readInput(read, given);
+  if (workflowInfo().continuedFromExecutionRunId !== undefined) return input;
+  const field = ['carried', 'refused', 'awaited'].find((name) => name in input);
+  if (field !== undefined) throw invalidInput(`${field}: only continue-as-new sets it`);
+  return input;
+}
+
 function tryRead<Message>(read: Reader<Message>, input: unknown): Message | Misshapen {
   try {
     return read(input instanceof RawValue ? decoded(input) : input);

@@ -13,6 +13,7 @@ import {
 } from '../../src/operations/exports.ts';
 import { exportWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { Actor } from '../../src/runs/rules/audit.ts';
+import { continuing } from '../tools/temporal/continued-runs.ts';
 import {
   bundle,
   digest,
@@ -306,6 +307,7 @@ describe('an export that needs approval', () => {
         workflowId: exportWorkflowId(request.org, request.domain),
         workflowIdConflictPolicy: 'FAIL',
         taskQueue,
+        memo: continuing,
         args: [request],
       });
       const reject = defineUpdate<unknown, [unknown]>('reject');

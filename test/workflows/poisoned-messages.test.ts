@@ -39,6 +39,24 @@ describe('messages that make no sense (X5)', () => {
     });
   });
 
+  it('end a workflow that was started by hand with what only a run hands to the next', async () => {
+    const [org, domain] = ['initech', 'docs.initech.example'];
+    const inputs: [string, string, object][] = [
+      ['refreshFeedback', 'carried', { org, carried: {} }],
+      ['syncFeedback', 'carried', { org, project: 'prj_1', pass: 'sweep', carried: { tries: 1 } }],
+      ['exportSite', 'awaited', { org, domain, awaited: { approval: 'yes' } }],
+      ['exportSite', 'refused', { org, domain, refused: 7 }],
+    ];
+    await withWorker(env, {}, async ({ taskQueue }) => {
+      for (const [type, field, input] of inputs) {
+        const options = { workflowId: `by-hand:${type}:${field}`, taskQueue, args: [input] };
+        await expect(env.client.workflow.execute(type, options)).rejects.toMatchObject({
+          cause: { type: 'InvalidInput', message: `${field}: only continue-as-new sets it` },
+        });
+      }
+    });
+  });
+
   it('end a budget that was started by hand without input, and the next message starts a sound one', async () => {
     await withWorker(env, {}, async ({ taskQueue }) => {
       const workflowId = budgetWorkflowId('globex');

@@ -6,6 +6,7 @@ import {
   moment,
   type PermitAsk,
   type PermitClass,
+  permitClasses,
   type WindowSettings,
   windowSettings,
 } from './permits.ts';
@@ -248,10 +249,33 @@ const budgetInput = z.object({
 export type BudgetInput = z.infer<typeof budgetInput>;
 export const readBudgetInput = reader<BudgetInput>(budgetInput);
 
+/** What the window computes with: one that a person spoilt would fail every task. Older versions knew less. */
 function isCarried(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { spent, leases, lapsed, rows, attempts, served }: Partial<CarriedWindow> = value;
-  return [spent, leases, lapsed, rows, attempts, served].every((list) => Array.isArray(list));
+  return z.safeParse(carriedShape(), value).success;
+}
+
+function carriedShape() {
+  const [at, name] = [z.number(), z.string()];
+  const [moments, perhaps] = [z.array(at), z.nullable(at)];
+  const old = z.optional;
+  return z.object({
+    now: at,
+    settings: z.object({ requests: at, reserve: at, windowMs: at, arrivalMs: at }),
+    spent: moments,
+    leases: z.array(z.object({ id: name, holder: name, useBy: at, arrivesBy: at, notBefore: moments })),
+    lapsed: z.array(z.tuple([name, at, at], at)),
+    rows: z.array(z.tuple([name, perhaps, name, z.enum(permitClasses), at, perhaps, at, perhaps, at])),
+    attempts: z.array(z.object({ holder: name, at })),
+    served: z.array(z.object({ turn: name, at })),
+    override: old(z.nullable(z.object({ until: perhaps }))),
+    refusedKey: old(z.nullable(z.object({ since: at, triedAt: at, nextTryAt: at, tries: at }))),
+    keyChecks: old(z.object({ startedAt: perhaps, due: z.boolean() })),
+    paused: old(z.nullable(z.object({ since: at, until: perhaps }))),
+    programs: old(z.record(name, z.object({ share: perhaps, spent: moments }))),
+    returned: old(z.array(name)),
+    throttles: old(moments),
+    sightings: old(z.array(z.object({ at, requests: at }))),
+  });
 }
 
 export const probeDue = 'due';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { packed } from '../../../src/budget/rules/carry-window.ts';
 import { ask, bringWaitersForward } from '../../../src/budget/rules/grant-or-wait.ts';
 import {
   overrideProblem,
@@ -112,7 +113,23 @@ describe('messages to a budget of any shape (X5)', () => {
     expect(problem(readPause, {})).toMatch(/^forMs: /);
     expect(problem(readPause, 'soon')).toBe('the input: expected an object');
     expect(problem(readBudgetInput, undefined)).toMatch(/^org: /);
-    expect(problem(readBudgetInput, { org: 'acme', settings, carried: 1 })).toMatch(/^carried: /);
+    const carried = packed(emptyWindow(settings, t0));
+    const spoiltLedgers = [
+      1,
+      { ...carried, spent: ['x'] },
+      { ...carried, leases: [null] },
+      { ...carried, lapsed: [['id']] },
+      { ...carried, rows: [null] },
+      { ...carried, programs: { a: {} } },
+      { ...carried, keyChecks: null },
+      { ...carried, now: null },
+    ];
+    for (const spoilt of spoiltLedgers) {
+      expect(problem(readBudgetInput, { org: 'acme', settings, carried: spoilt })).toMatch(/^carried: /);
+    }
+    // One of an older version, which knew no programs.
+    const { programs: _, ...older } = carried;
+    expect(readBudgetInput({ org: 'acme', settings, carried: older }).carried).toEqual(older);
   });
 
   it('keep what they know of fields that only a newer client has', () => {

@@ -2,9 +2,12 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { JobReading } from '../../../src/activities/export-steps.ts';
 import type { FetchBundleResult } from '../../../src/activities/fetch-bundle.ts';
 import type { Activities } from '../../../src/activities/index.ts';
+import type { Workflows } from '../../../src/contract.ts';
 import type { ExportInput, ExportParameters } from '../../../src/exports/rules/site-export.ts';
 import { startExport } from '../../../src/operations/exports.ts';
+import { exportWorkflowId } from '../../../src/rules/workflow-ids.ts';
 import type { SitePlan } from '../../../src/workflows/kit.ts';
+import { continuing } from './continued-runs.ts';
 
 let sites = 0;
 /** An export request, each for another site, also of other processes. */
@@ -66,8 +69,12 @@ export const sitePlan: SitePlan = {
 type Calls = { [Name in keyof Activities]?: Parameters<Activities[Name]>[0][] };
 
 /** Starts exports in an environment, or joins them. */
-export const exportStarter = (env: TestWorkflowEnvironment) => async (taskQueue: string, request: ExportInput) =>
-  (await startExport(env.client, taskQueue, request, 'join')).handle;
+export const exportStarter = (env: TestWorkflowEnvironment) => async (taskQueue: string, request: ExportInput) => {
+  if (!request.carried) return (await startExport(env.client, taskQueue, request, 'join')).handle;
+  const workflowId = exportWorkflowId(request.org, request.domain);
+  const options = { workflowId, taskQueue, memo: continuing, args: [request] as [ExportInput] };
+  return env.client.workflow.start<Workflows['exportSite']>('exportSite', options);
+};
 
 /** Activities of a successful export, with replacements, and a record of all calls. */
 export function exportActivities(replace: Partial<Activities> = {}) {

@@ -65,7 +65,9 @@ async function bundleWorkflows(folder: string): Promise<TemporalTestContext['bun
     const logger = new DefaultLogger('ERROR');
     // As the build does.
     const failureConverterPath = fileURLToPath(new URL('../../../src/temporal/failure-converter.ts', import.meta.url));
-    const workflowInterceptorModules = [fileURLToPath(new URL('../../../src/workflows/traces.ts', import.meta.url))];
+    const workflowInterceptorModules = ['../../../src/workflows/traces.ts', './continued-runs.ts'].map((module) =>
+      fileURLToPath(new URL(module, import.meta.url)),
+    );
     const preloadModules = [workflowsPath];
     const options = { workflowsPath, failureConverterPath, workflowInterceptorModules, preloadModules, logger };
     const { code } = await bundleWorkflowCode(options);
