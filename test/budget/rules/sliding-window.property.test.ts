@@ -13,7 +13,14 @@ import {
   setOverride,
   setPause,
 } from '../../../src/budget/rules/window.ts';
-import { blockedBy, placeOf, rulesOf, turnOf, type WindowState } from '../../../src/budget/rules/window-state.ts';
+import {
+  blockedBy,
+  placeOf,
+  readBudgetInput,
+  rulesOf,
+  turnOf,
+  type WindowState,
+} from '../../../src/budget/rules/window-state.ts';
 import { viewOf } from '../../../src/budget/rules/window-view.ts';
 import { propertyRuns } from '../../tools/property-runs.ts';
 import { question, settings, t0 } from '../../tools/window/window-support.ts';
@@ -94,6 +101,14 @@ const permitAsk = (step: Asking, now: number): PermitAsk =>
     ...(step.remaining === null ? {} : { remaining: step.remaining }),
   });
 
+/** As the next run reads it from its input, which refuses what it does not know as a ledger. */
+function carriedOn(state: WindowState): WindowState {
+  const carried = JSON.parse(JSON.stringify(packed(state)));
+  const input = readBudgetInput({ org: 'acme', settings: state.settings, carried });
+  if (!input.carried) throw new Error('nothing was carried');
+  return unpacked(input.carried);
+}
+
 function take(world: World, step: Step): void {
   world.pass(step.after);
   const at = world.now;
@@ -114,7 +129,7 @@ function take(world: World, step: Step): void {
   } else if (step.kind === 'resume') world.apply((state) => setPause(state, null, at));
   else if (step.kind === 'reset') world.apply((state) => setOverride(state, null, at));
   else if (step.kind === 'retry key') world.apply((state) => retryKey(state, at));
-  else if (step.kind === 'continue as new') world.state = unpacked(JSON.parse(JSON.stringify(packed(world.state))));
+  else if (step.kind === 'continue as new') world.state = carriedOn(world.state);
   else if (step.kind === 'wake') world.wake();
   else if (step.kind === 'late clock') world.apply((state) => advance(state, state.now - 10_000));
   else {
