@@ -79,7 +79,8 @@ describe('the overview', () => {
     const [organization] = setting.organizations;
     const feedback = await setting.openFeedback();
     const [record] = (await feedback.latestRecords({ sites: [], projects: [] })).sites;
-    const site = { ...record, lastOutcome: 'published', failingSince: null, lastAt: new Date().toISOString() };
+    const at = new Date().toISOString();
+    const site = { ...record, lastOutcome: 'published', failingSince: null, lastAt: at, exportedAt: at };
     const latestRecords = async () => ({ sites: [site], projects: [] });
     const sites = [{ domain: 'docs.acme.example', lateAfterMs: 60_000, rollout: [] }];
     const console = await runningConsole({
