@@ -23,6 +23,7 @@ import {
   invalidInput,
   leavesBuild,
   requestOptions,
+  requireNotCancelled,
   runStep,
   type SitePlan,
   showEnd,
@@ -389,7 +390,9 @@ export class ExportJob {
       }
       this.#progress.runningMs = now;
       this.#progress.samples = keepSamples(this.#progress.samples, { atMs: now, percent: reading.percent });
-      if (workflowInfo().continueAsNewSuggested) return { kind: 'continue-as-new' };
+      if (!workflowInfo().continueAsNewSuggested) continue;
+      requireNotCancelled();
+      return { kind: 'continue-as-new' };
     }
   }
 

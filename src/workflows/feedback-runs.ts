@@ -38,6 +38,7 @@ import {
   readContinued,
   readsInput,
   recordOptions,
+  requireNotCancelled,
   runStep,
   showEnd,
   showFacts,
@@ -117,7 +118,9 @@ abstract class FeedbackRun<Result> {
       if (isLast) return true;
       if (waiting) await this.#waitForBudget(waiting);
       const { continueAsNewSuggested, historyLength } = workflowInfo();
-      if (continueAsNewSuggested || historyLength >= eventsPerRun) return false;
+      if (!continueAsNewSuggested && historyLength < eventsPerRun) continue;
+      requireNotCancelled();
+      return false;
     }
   }
 

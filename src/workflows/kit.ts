@@ -1,4 +1,5 @@
 import {
+  CancelledFailure,
   defaultPayloadConverter,
   type QueryDefinition,
   RawValue,
@@ -15,10 +16,12 @@ import {
   ActivityFailure,
   type ActivityOptions,
   ApplicationFailure,
+  CancellationScope,
   currentUpdateInfo,
   isCancellation,
   type LocalActivityOptions,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -468,6 +471,16 @@ export const isOfBuild = (): boolean => Boolean(workflowInfo().currentDeployment
 
 /** Whether another build became current, as servers since 1.32 say with each task of a pinned run. */
 export const leavesBuild = (): boolean => workflowInfo().targetWorkerDeploymentVersionChanged;
+
+/**
+ * Throws if the run was cancelled. Call it before continuing as new: the next run would not be cancelled, and what ended
+ * before it heard of the cancellation succeeded.
+ */
+export function requireNotCancelled(): void {
+  if (CancellationScope.current().consideredCancelled && patched('cancelled-before-next-run')) {
+    throw new CancelledFailure('cancelled');
+  }
+}
 
 /** Makes the outcome searchable, `DocferryOutcome = "rollout-failed"`; every run that has ended is in the phase `done`. */
 export function showEnd(outcome: RunOutcome | 'completed'): void {

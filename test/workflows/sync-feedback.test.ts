@@ -1,4 +1,5 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { FetchPagesInput, FetchPagesResult } from '../../src/activities/feedback-pages.ts';
 import type { Activities } from '../../src/activities/index.ts';
@@ -208,6 +209,26 @@ describe('syncFeedback', () => {
       expect(second.runId).not.toBe(first.runId);
       expect((await second.handle.result()).runId).toBe(second.runId);
     });
+  });
+
+  it('that is cancelled during the last leg of a run is not continued by another', async () => {
+    const pass = input();
+    const handle = env.client.workflow.getHandle(syncWorkflowId(pass.org, pass.project, pass.pass));
+    const length = async () => (await handle.describe()).historyLength;
+    const { activities, finished } = passActivities(async (call) => {
+      // The answer makes this run too long.
+      if (call >= 480 && (await length()) >= 2_994) {
+        await handle.cancel();
+        // Long enough for the workflow to hear of it.
+        await sleep(1_000);
+      }
+      return leg({ pages: call + 1, outcome: call > 600 ? 'complete' : 'more' });
+    });
+    await withWorker(env, activities, async ({ taskQueue }) => {
+      const { handle } = await startOrJoinSync(env.client, taskQueue, pass);
+      await expect(handle.result()).rejects.toMatchObject({ cause: expect.any(CancelledFailure) });
+    });
+    expect(finished).toMatchObject([{ outcome: 'cancelled' }]);
   });
 
   it('continues as new when its history grows long, and keeps counting, also what a page has cost', async () => {
