@@ -14,7 +14,7 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { HeartbeatAnswer } from './activities/dependencies.ts';
+import type { HeartbeatAnswer } from './activities/attempts.ts';
 import { createActivities } from './activities/index.ts';
 import { budgetClientOf, budgetView, retryKeys } from './budget/client.ts';
 import type { WindowView } from './budget/rules/window-view.ts';

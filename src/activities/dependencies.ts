@@ -51,7 +51,7 @@ import {
   Unauthorized,
 } from '../service/errors.ts';
 import type { Metrics } from '../temporal/metrics.ts';
-import { failedBy } from './heartbeats.ts';
+import { failedBy, type HeartbeatAnswer } from './attempts.ts';
 
 /** A failure fit for a history: never the original error, which may contain requests, links or content (X1). */
 export function permanent(type: FailureType, message: string, details: string[] = []): ApplicationFailure {
@@ -187,9 +187,6 @@ interface Outlook {
   /** The runs that ended without their own code since a moment, in milliseconds. */
   cutRuns(org: string, since: number): Promise<CutRun[]>;
 }
-
-/** What Temporal answers to a heartbeat; `over`: paused, reset, timed out, or the run is gone. */
-export type HeartbeatAnswer = 'accepted' | 'cancelled' | 'over' | 'unreachable';
 
 /** Everything activities touch; made once by the worker. */
 export interface ActivityDependencies {

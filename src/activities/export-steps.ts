@@ -36,6 +36,7 @@ import {
   ServerError,
   ServiceError,
 } from '../service/errors.ts';
+import { beat, earlierDetails, failedBy } from './attempts.ts';
 import {
   type ActivityDependencies,
   answerWithin,
@@ -55,7 +56,7 @@ import {
   transient,
   versionFailure,
 } from './dependencies.ts';
-import { beat, claimSite, earlierDetails, failedBy, stillMine, withHeartbeats } from './heartbeats.ts';
+import { claimSite, stillMine, withHeartbeats } from './heartbeats.ts';
 import { recordNoticesAlways, subscribers } from './notices.ts';
 
 /** How many exports the polls of the next one learn from. */

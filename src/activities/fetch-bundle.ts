@@ -18,6 +18,7 @@ import { measuredChange } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, provenManifest, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
 import { verifyInThread } from '../exports/verify/verify-in-thread.ts';
+import { earlierDetails } from './attempts.ts';
 import {
   type ActivityDependencies,
   bundleFailure,
@@ -31,7 +32,7 @@ import {
   transient,
 } from './dependencies.ts';
 import { type PublishedAt, publishStaged, removeLeftovers } from './export-steps.ts';
-import { claimSite, earlierDetails, isShuttingDown, withHeartbeats } from './heartbeats.ts';
+import { claimSite, isShuttingDown, withHeartbeats } from './heartbeats.ts';
 
 export interface FetchBundleInput {
   org: string;

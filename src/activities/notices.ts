@@ -30,6 +30,7 @@ import {
   type WebhookAnswer,
   WebhookUnreachable,
 } from '../runs/webhooks.ts';
+import { failedBy } from './attempts.ts';
 import {
   type ActivityDependencies,
   answerWithin,
@@ -41,7 +42,7 @@ import {
   scheduledAt,
   transient,
 } from './dependencies.ts';
-import { failedBy, stillMine } from './heartbeats.ts';
+import { stillMine } from './heartbeats.ts';
 
 /**
  * Names of the organization's webhooks that receive such events: none if the organization is no longer configured, and

@@ -1,7 +1,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import type { HeartbeatAnswer } from '../../src/activities/dependencies.ts';
-import { failedBy, stillMine, whileMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
+import { failedBy, type HeartbeatAnswer } from '../../src/activities/attempts.ts';
+import { stillMine, whileMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
 import { activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
 
 /** The details of every heartbeat that a step sends. */
