@@ -198,7 +198,7 @@ export const createRecordActivities = (deps: ActivityDependencies) => ({
   },
 });
 
-/** So many refusals that load did not cause are final. */
+/** After so many refusals that load did not cause, the last one is final. */
 const refusalsBelieved = 8;
 
 export const createWebhookActivities = (deps: ActivityDependencies) => ({

@@ -50,7 +50,7 @@ interface PreviewOptions {
 const lifetimeMs = 60 * 60_000;
 const mostPreviews = 500;
 const mostUnpacked = 4;
-/** So many stay while they are unpacked, and for a minute after a request: somebody looks at them. */
+/** The console keeps so many that it unpacks, or that a person asked for within the last minute. */
 const mostInUse = 12;
 const inUseMs = 60_000;
 const largestSite = 2 * 1024 ** 3;

@@ -153,7 +153,7 @@ async function readStored(store: BundleStore, { domain, targets }: KnownSite): P
 /** By domain. */
 interface Drifts {
   drifts: ReadonlyMap<string, Drift>;
-  /** Sites of which it is unknown. */
+  /** Sites whose records cannot be read: nobody knows whether they have drifted. */
   damaged: ReadonlyMap<string, Error>;
 }
 

@@ -160,7 +160,7 @@ export const moreReasons = (count: number): Reason => ({
   detail: `${count} more not listed`,
 });
 
-/** At most so many reasons: the last one counts those left out. */
+/** The first reasons, `most` at most: the last one counts those that the list leaves out. */
 export function fewReasons(reasons: readonly Reason[], most: number): Reason[] {
   if (reasons.length <= most) return [...reasons];
   return [...reasons.slice(0, most - 1), moreReasons(reasonCount(reasons.slice(most - 1)))];

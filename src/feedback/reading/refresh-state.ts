@@ -120,7 +120,7 @@ async function delaysOfNew(db: Db, { org, project }: ProjectKey, at: number): Pr
   return rows.map((row) => Date.parse(row.first_seen_at) - Date.parse(row.created_at_utc ?? row.first_seen_at));
 }
 
-/** The projects that were read since a moment, and of which refresh leaves nothing alone because it could not read it. */
+/** The projects that answered since a moment, and of which refresh has set no page aside after a failure. */
 export async function readableProjects(db: Db, org: string, since: number, at: number): Promise<string[]> {
   const rows = await db
     .selectFrom('refresh_projects as p')
