@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connectClient } from '../../../src/temporal/connection.ts';
-import { createNamespace, searchAttributeState } from '../../../src/temporal/namespace.ts';
+import { createNamespace, ordersByPriority, searchAttributeState } from '../../../src/temporal/namespace.ts';
 import {
   type ConfigText,
   configText,
@@ -103,17 +103,32 @@ describe('docferry doctor', () => {
   });
 });
 
+describe('ordersByPriority', () => {
+  it('has a verdict though the answer to its clean-up was lost, and Temporal refuses the repeated call', async () => {
+    const { client, taskQueue } = staffed;
+    const { workflowService } = client;
+    const remove = workflowService.deleteWorkflowExecution.bind(workflowService);
+    const asked = vi.spyOn(workflowService, 'deleteWorkflowExecution').mockImplementation(async (request) => {
+      await remove(request);
+      return remove(request);
+    });
+    await ordersByPriority(client, taskQueue);
+    await expect(asked.mock.results[0]?.value).rejects.toThrow(/NOT_FOUND/);
+  });
+});
+
 describe('docferry doctor --key', () => {
   it('asks for one entry with the key of a worker, and the budget counts the request', async () => {
     const here = await place({ sandbox: { clockSkewMs: 300_000 } });
     await here.startWorker();
-    const { exitCode, check } = await doctor(here, ['--key']);
+    const { exitCode, checks, check } = await doctor(here, ['--key']);
     expect(check(`key-accepted:${here.org}`)).toMatchObject({ level: 'ok', detail: expect.stringContaining('prj_1') });
     expect(check(`clock:${here.org}`)).toMatchObject({
       level: 'warning',
       detail: expect.stringMatching(/^the worker's clock is (5 min|4 min 5\d s) behind/),
       fix: expect.stringContaining('NTP'),
     });
+    expect(checks.filter(({ level }) => level === 'error')).toEqual([]);
     expect(exitCode).toBe(0);
     expect(here.sandbox.log().filter(({ kind }) => kind === 'analytics')).toHaveLength(1);
     const budget = await docferryJson(['budget', 'show'], here);
