@@ -155,13 +155,13 @@ async function killAtEveryStep(store: Store, config: string): Promise<void> {
     failover: 'tolerant',
   });
   await scene.orphanedServer();
-  const preload = resolve('test/chaos/kill-at-commit.mjs');
+  const preload = resolve('test/chaos/kill-at-statement.mjs');
   const deleted = new Set<string>();
   let started = 0;
   const mortal = () => {
     started += 1;
     const killAt = `${2 * started + (started % 2)}`;
-    return scene.start(['worker'], { NODE_OPTIONS: `--import ${preload}`, KILL_AT: killAt });
+    return scene.start(['worker'], { NODE_OPTIONS: `--import ${preload}`, KILL_OF: 'commits', KILL_AT: killAt });
   };
   const workers = [mortal(), mortal()];
   // One that starts while there is no server or store ends with an error.
