@@ -15,7 +15,10 @@ import {
 import { bytesIn } from '../tools/file-bytes.ts';
 import { hasPostgres } from '../tools/servers/postgres-database.ts';
 
-/** An erasure whose process is killed -9 has removed the person everywhere or nowhere, and the audit says which (docs/privacy.md). */
+/**
+ * An erasure whose process is killed -9 has removed the person everywhere or nowhere, and the audit says which
+ * (docs/privacy.md).
+ */
 
 const contact = 'jane@planted.example';
 const preload = resolve('test/chaos/kill-at-statement.mjs');
