@@ -29,7 +29,7 @@ export function accessOf(config: Config): Access {
     openBundles: () => openBundleStore(store.bundles),
     openAudit: () => openAudit(store.feedback),
     budgets: (client) => budgetClientOf(client, config, (work) => withFeedbackStore(config, work)),
-    askWorker: (client, ask) => askWorker(client, taskQueue, ask),
+    askWorker: (client, ask, withinMs) => askWorker(client, taskQueue, ask, withinMs),
   };
 }
 

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
@@ -258,32 +259,53 @@ function repeatedly(look: () => Promise<() => void>): { stop(): void } {
 const workerAnswersWithinMs = 30_000;
 /** From here on an answer is late enough to look whether there is a worker at all. */
 const lateAnswerMs = 10_000;
+const askedAgainMs = 1_000;
 
-/** A worker's answer to a query or update. Throws the failure `NoWorker` when none answers, after 10 s when none polls. */
+/**
+ * A worker's answer to a query or update. Throws the failure `NoWorker` when none answers, after 10 s when none polls.
+ * While one polls, a refused question is asked again: Temporal refuses it, and admits nothing, once tasks of the workflow
+ * have failed or timed out twice in a row, as under a busy worker, until one is completed.
+ */
 export async function askWorker<Answer>(
   client: Client,
   taskQueue: string,
   ask: () => Promise<Answer>,
+  withinMs = workerAnswersWithinMs,
 ): Promise<Answer> {
+  const endsAt = Date.now() + withinMs;
   const givenUp = new AbortController();
   const late = setTimeout(async () => {
     if ((await workerPolls(client, taskQueue)) !== true) givenUp.abort();
   }, lateAnswerMs);
+  const again = async (error: unknown): Promise<Answer> => {
+    const isLate = Date.now() + askedAgainMs > endsAt;
+    if (!isRefused(error) || isLate || (await workerPolls(client, taskQueue)) !== true) throw error;
+    await sleep(askedAgainMs);
+    return ask().catch(again);
+  };
   try {
-    return await client.withAbortSignal(givenUp.signal, () =>
-      client.withDeadline(Date.now() + workerAnswersWithinMs, ask),
-    );
+    return await client.withAbortSignal(givenUp.signal, () => client.withDeadline(endsAt, () => ask().catch(again)));
   } catch (error) {
     const code = grpcStatus(error)?.code;
     // A call whose deadline has passed is cancelled at times, by the library or by the server.
-    const unanswered = [grpc.deadlineExceeded, grpc.cancelled, grpc.failedPrecondition].some((each) => each === code);
+    const isUnanswered = code === grpc.deadlineExceeded || code === grpc.cancelled || isRefused(error);
+    const polls = isUnanswered ? await workerPolls(client, taskQueue) : null;
     // If Temporal itself answers, it was the worker that did not.
-    if (unanswered && (await workerPolls(client, taskQueue)) !== null) {
-      const hint = 'start one with `docferry worker` or `docferry up`';
-      throw operationFailure('NoWorker', `no worker of the task queue ${taskQueue} answers`, hint);
-    }
+    if (polls !== null) throw unanswered(taskQueue, polls && isRefused(error));
     throw givenUp.signal.aborted ? new TemporalUnreachable('the configured address') : error;
   } finally {
     clearTimeout(late);
   }
+}
+
+/** Temporal refuses a question when it has seen no worker, or none that completes the workflow's tasks. */
+const isRefused = (error: unknown): boolean => grpcStatus(error)?.code === grpc.failedPrecondition;
+
+function unanswered(taskQueue: string, failsTasks: boolean): CliFailure {
+  if (!failsTasks) {
+    const hint = 'start one with `docferry worker` or `docferry up`';
+    return operationFailure('NoWorker', `no worker of the task queue ${taskQueue} answers`, hint);
+  }
+  const message = `a worker polls the task queue ${taskQueue}, but completes no task of this workflow`;
+  return operationFailure('NoWorker', message, 'its log says why; if it was only busy, try again');
 }

@@ -15,8 +15,8 @@ export interface Access {
   openBundles(): Promise<BundleStore>;
   openAudit(): Promise<OpenAudit>;
   budgets(client: Client): BudgetClient;
-  /** Asks a worker through Temporal, with a limit in time. */
-  askWorker<Answer>(client: Client, ask: () => Promise<Answer>): Promise<Answer>;
+  /** Asks a worker through Temporal, within so many milliseconds. */
+  askWorker<Answer>(client: Client, ask: () => Promise<Answer>, withinMs?: number): Promise<Answer>;
 }
 
 /** One connection to Temporal and to each store for everything that a program does, opened when first needed. */

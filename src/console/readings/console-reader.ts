@@ -84,6 +84,8 @@ export interface SiteFacts {
 }
 
 const shownRuns = 20;
+/** A page comes without the state that no worker tells by then. */
+const answerWithinMs = 8_000;
 const shownAuditEntries = 20;
 
 /** Reads one part of a page: null, with its trouble noted, for what cannot be read, so that the others are shown. */
@@ -124,7 +126,7 @@ async function readRunning(
   if (described?.status.name !== 'RUNNING') return null;
   const running = { runId: described.runId, retries: await retriesIn(client, described) };
   try {
-    const state = await setting.askWorker(client, () => exportState(client, org, domain));
+    const state = await setting.askWorker(client, () => exportState(client, org, domain), answerWithinMs);
     return { ...running, retries: withFailedStart(running.retries, state), state };
   } catch (error) {
     troubles.push(setting.explain(error));
@@ -248,7 +250,7 @@ async function readPass(
   const client = await installation.temporal();
   const described = await describeWorkflow(syncHandle(client, input));
   if (described?.status.name !== 'RUNNING') return null;
-  const state = await setting.askWorker(client, () => syncState(client, input)).catch(() => null);
+  const state = await setting.askWorker(client, () => syncState(client, input), answerWithinMs).catch(() => null);
   return { pass: input.pass, runId: described.runId, state, retries: await retriesIn(client, described) };
 }
 
@@ -268,7 +270,7 @@ async function readBudget(
 ): Promise<OrganizationBudget> {
   try {
     const client = await installation.temporal();
-    const view = await askWorker(client, () => budgetView(client, org));
+    const view = await askWorker(client, () => budgetView(client, org), answerWithinMs);
     return { org, view, promised: null, trouble: null };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)

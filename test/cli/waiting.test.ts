@@ -1,0 +1,44 @@
+import { afterEach, expect, it } from 'vitest';
+import { askWorker } from '../../src/cli/waiting.ts';
+import { exportState, startExport } from '../../src/operations/exports.ts';
+import { type Scene, setScene } from '../tools/scene.ts';
+
+let scene: Scene;
+afterEach(() => scene?.end());
+
+/** Fails tasks of workflows like a worker, until Temporal lets nobody ask the workflow any more. */
+async function failTasks({ client, taskQueue }: Scene, ask: () => Promise<unknown>): Promise<void> {
+  const { namespace } = client.options;
+  for (let failed = 0; failed < 2; failed += 1) {
+    const task = { namespace, taskQueue: { name: taskQueue }, identity: 'fails tasks' };
+    const { taskToken } = await client.workflowService.pollWorkflowTaskQueue(task);
+    await client.workflowService.respondWorkflowTaskFailed({ namespace, taskToken, identity: task.identity });
+  }
+  await expect(ask()).rejects.toMatchObject({ cause: { details: expect.stringContaining('failed state') } });
+}
+
+it('asks an export again whose first tasks have failed, until a worker completes one', async () => {
+  scene = await setScene({ sandbox: { jobSeconds: 3_600 } });
+  const { client, taskQueue, org, domain } = scene;
+  await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
+  const ask = () => exportState(client, org, domain);
+  await failTasks(scene, ask);
+  await expect(askWorker(client, taskQueue, ask, 2_000)).rejects.toMatchObject({
+    code: 'NoWorker',
+    message: `a worker polls the task queue ${taskQueue}, but completes no task of this workflow`,
+  });
+  let refused = 0;
+  const counting = () =>
+    ask().catch((error: unknown) => {
+      refused += 1;
+      throw error;
+    });
+  const [state] = await Promise.all([
+    askWorker(client, taskQueue, counting, 120_000),
+    expect
+      .poll(() => refused)
+      .toBeGreaterThan(0)
+      .then(() => scene.startWorker()),
+  ]);
+  expect(state).toMatchObject({ parameters: {} });
+});
