@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { connectClient } from '../../../src/temporal/connection.ts';
 import { createNamespace, ordersByPriority, searchAttributeState } from '../../../src/temporal/namespace.ts';
@@ -108,10 +109,16 @@ describe('ordersByPriority', () => {
     const { client, taskQueue } = staffed;
     const { workflowService } = client;
     const remove = workflowService.deleteWorkflowExecution.bind(workflowService);
-    const asked = vi.spyOn(workflowService, 'deleteWorkflowExecution').mockImplementation(async (request) => {
-      await remove(request);
-      return remove(request);
-    });
+    // Temporal deletes after its answer, and accepts the call until then.
+    const removeUntilRefused = async (request: Parameters<typeof remove>[0]) => {
+      for (;;) {
+        await remove(request);
+        await sleep(50);
+      }
+    };
+    const asked = vi
+      .spyOn(workflowService, 'deleteWorkflowExecution')
+      .mockImplementation((request) => client.withDeadline(Date.now() + 60_000, () => removeUntilRefused(request)));
     await ordersByPriority(client, taskQueue);
     await expect(asked.mock.results[0]?.value).rejects.toThrow(/NOT_FOUND/);
   });
