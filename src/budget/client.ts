@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Client,
@@ -148,15 +149,25 @@ export class BudgetClient {
   }
 
   /** Overrides limit or reserve by hand, null returns to docferry.yaml; gives the window after it. */
-  async override(org: string, override: OverrideAsk | null, actor: Actor = {}): Promise<WindowView> {
-    await this.#update(org, overrideBudgetUpdate, [override, actor]);
+  async override(
+    org: string,
+    override: OverrideAsk | null,
+    actor: Actor = {},
+    updateId: string = randomUUID(),
+  ): Promise<WindowView> {
+    await this.#update(org, overrideBudgetUpdate, [override, actor], { updateId });
     if (override === null) await this.configure(org, actor);
     return budgetView(this.#client, org);
   }
 
   /** Stops granting for a time, or until resumed; null resumes. Gives the window after it. */
-  async pause(org: string, pause: ForAWhile | null, actor: Actor = {}): Promise<WindowView> {
-    await this.#update(org, pauseBudgetUpdate, [pause, actor]);
+  async pause(
+    org: string,
+    pause: ForAWhile | null,
+    actor: Actor = {},
+    updateId: string = randomUUID(),
+  ): Promise<WindowView> {
+    await this.#update(org, pauseBudgetUpdate, [pause, actor], { updateId });
     return budgetView(this.#client, org);
   }
 

@@ -221,14 +221,19 @@ export class Operator {
 
   /** Overrides the limits of a budget, null ends that; the budget records it. Returns the window after it. */
   async overrideBudget(org: string, override: OverrideAsk | null): Promise<WindowView> {
+    // A worker may be asked again for the window after it: the change is made once.
+    const updateId = randomUUID();
     return this.installation.ask((client) =>
-      this.installation.access.budgets(client).override(org, override, this.actor),
+      this.installation.access.budgets(client).override(org, override, this.actor, updateId),
     );
   }
 
   /** Pauses a budget, null resumes it; the budget records it. Returns the window after it. */
   async pauseBudget(org: string, pause: ForAWhile | null): Promise<WindowView> {
-    return this.installation.ask((client) => this.installation.access.budgets(client).pause(org, pause, this.actor));
+    const updateId = randomUUID();
+    return this.installation.ask((client) =>
+      this.installation.access.budgets(client).pause(org, pause, this.actor, updateId),
+    );
   }
 
   /** Moves a budget to the task queue of the configuration (B7). */

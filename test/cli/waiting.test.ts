@@ -1,6 +1,10 @@
 import { afterEach, expect, it } from 'vitest';
+import { accessOf } from '../../src/cli/operator.ts';
 import { askWorker } from '../../src/cli/waiting.ts';
 import { exportState, startExport } from '../../src/operations/exports.ts';
+import { type Access, Installation } from '../../src/operations/installation.ts';
+import { Operator } from '../../src/operations/operator.ts';
+import { docferryJson } from '../tools/cli/run-docferry.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
 
 let scene: Scene;
@@ -41,4 +45,26 @@ it('asks an export again whose first tasks have failed, until a worker completes
       .then(() => scene.startWorker()),
   ]);
   expect(state).toMatchObject({ parameters: {} });
+});
+
+it('pauses and limits a budget once though it asks for the window after it again', async () => {
+  scene = await setScene();
+  const { config, org, configFile } = scene;
+  await scene.startWorker();
+  const twice: Access['askWorker'] = async (_client, ask) => {
+    await ask();
+    return ask();
+  };
+  const installation = new Installation({ ...accessOf(config), askWorker: twice });
+  const operator = new Operator(installation, { who: 'anna' }, { bulk: false });
+  await operator.overrideBudget(org, { requests: 5, forMs: null });
+  await operator.pauseBudget(org, { forMs: 60_000 });
+  await operator.pauseBudget(org, null);
+  await operator.end();
+  await installation.close();
+  const actions = async () => {
+    const { document } = await docferryJson(['audit', '--config', configFile]);
+    return (document.auditEntries as { action: string }[]).map(({ action }) => action).sort();
+  };
+  await expect.poll(actions).toEqual(['budget-pause', 'budget-resume', 'budget-set']);
 });
