@@ -15,7 +15,7 @@ export interface Access {
   openBundles(): Promise<BundleStore>;
   openAudit(): Promise<OpenAudit>;
   budgets(client: Client): BudgetClient;
-  /** Asks a worker through Temporal, within so many milliseconds. */
+  /** Asks a worker through Temporal, and gives up after so many milliseconds. */
   askWorker<Answer>(client: Client, ask: () => Promise<Answer>, withinMs?: number): Promise<Answer>;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { untouchedView, type WindowView } from '../../../src/budget/rules/window-view.ts';
 import { ConsoleReader } from '../../../src/console/readings/console-reader.ts';
+import { usualTimes } from '../../../src/console/readings/shared-reading.ts';
 import { publishSite, smallSiteVersion } from '../../tools/bundle/published-version.ts';
 import { tempFolder } from '../../tools/bundle/temp-folder.ts';
 import { fakeSetting } from '../../tools/console/fake-setting.ts';
@@ -15,6 +16,7 @@ it('expects delays of the window as it is now, not as it was when the console st
   const setting = fakeSetting({ calls: [], auditEntries: [] }, { state });
   const feedback = await setting.openFeedback();
   const asked: number[] = [];
+  const waits: number[] = [];
   const refreshDelays = async (_organization: unknown, { limit }: { limit: number }) => {
     asked.push(limit);
     return new Map();
@@ -23,7 +25,10 @@ it('expects delays of the window as it is now, not as it was when the console st
   const budget = (limit: number) => ({
     ...setting,
     openFeedback,
-    askWorker: async () => ({ ...state, limit }) as never,
+    askWorker: async (_client: unknown, _ask: unknown, withinMs?: number) => {
+      waits.push(Number(withinMs));
+      return { ...state, limit } as never;
+    },
   });
   const changing = { ...budget(100) };
   const reader = new ConsoleReader(changing, { freshMs: 10, maxWaitMs: 5_000, firstMs: 5_000 });
@@ -32,6 +37,8 @@ it('expects delays of the window as it is now, not as it was when the console st
   vi.setSystemTime(Date.now() + 600_000);
   await reader.budgets.get();
   expect(asked).toEqual([100, 20]);
+  // A silent worker must not keep the first page from coming.
+  expect(Math.max(...waits)).toBeLessThan(usualTimes.firstMs);
 });
 
 it('shows the drift of all sites but those whose record is damaged, and names these', async () => {
