@@ -62,6 +62,7 @@ export const faultFields = {
   linkLifetimeMs: durationField('link-lifetime', 300_000, 'lifetime of a presigned link'),
   storageResetEvery: sizeField('storage-reset-every', 0, 'reset each download after this many bytes'),
   storageCut: countField('storage-cut', 0, 'the next n downloads end half-way as if complete'),
+  storageStall: countField('storage-stall', 0, 'the next n downloads fall silent half-way and stay open'),
   storageIgnoreRange: booleanField('storage-ignore-range', 'answer ranges with 200 and everything'),
   storageErrors: countField('storage-errors', 0, 'the next n downloads answer 503'),
   replaceObjectAfter: sizeField('replace-object-after', 0, 'once: reset after this many bytes and replace the object'),

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,10 +11,10 @@ const chunkBytes = 524_288;
 /** Time for written bytes to leave before a reset discards queued ones. */
 const settleMs = 20;
 
-/** How a download ends: complete, or broken off after some bytes. */
+/** How a download ends: complete, or after some bytes: broken off, or silent until the client goes away. */
 interface Ending {
   afterBytes: number;
-  kind: 'whole' | 'reset' | 'cut';
+  kind: 'whole' | 'reset' | 'cut' | 'stall';
 }
 
 /** The object store (service-interface.md, appendix): presigned GET of archives, with the errors such stores send. */
@@ -70,6 +71,7 @@ async function serve(world: World, exchange: Exchange, object: StoredObject): Pr
   const ending = drawEnding(world, exchange, part.end - part.start + 1);
   const sent = await stream(world, exchange, object, { ...part, end: part.start + ending.afterBytes - 1 });
   if (!sent || ending.kind === 'whole') return void res.end();
+  if (ending.kind === 'stall') return void (await once(res, 'close', { signal: world.stop }));
   await sleep(settleMs, undefined, { signal: world.stop });
   if (ending.kind === 'reset') req.socket.resetAndDestroy();
   else req.socket.destroySoon();
@@ -92,9 +94,13 @@ function drawEnding({ faults, objects }: World, { url, log }: Exchange, length: 
     log.fault = 'storageResetEvery';
     return { afterBytes: storageResetEvery, kind: 'reset' };
   }
-  if (faults.take('storageCut')) {
-    log.fault = 'storageCut';
-    return { afterBytes: Math.floor(length / 2), kind: 'cut' };
+  for (const [fault, kind] of [
+    ['storageCut', 'cut'],
+    ['storageStall', 'stall'],
+  ] as const) {
+    if (!faults.take(fault)) continue;
+    log.fault = fault;
+    return { afterBytes: Math.floor(length / 2), kind };
   }
   return { afterBytes: length, kind: 'whole' };
 }

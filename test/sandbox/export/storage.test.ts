@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { readRange } from '../../../sandbox/export/byte-range.ts';
 import { linkMarker, type Sandbox, type SandboxOptions } from '../../../sandbox/index.ts';
@@ -185,6 +186,23 @@ describe('storage faults', () => {
     const received = await brokenAfter(link);
     expect(received).toBeGreaterThan(objectSize / 2 - 1);
     expect(received).toBeLessThan(objectSize);
+    expect(await brokenAfter(link)).toBeNull();
+  });
+
+  it('falls silent half-way until the client goes away', async () => {
+    const { link } = await exportedWith({ faults: { storageStall: 1 } });
+    const response = await load(link);
+    const reader = response.body?.getReader();
+    const half = Math.floor(Number(response.headers.get('content-length')) / 2);
+    let received = 0;
+    while (received < half) {
+      const read = await reader?.read();
+      expect(read?.done).toBe(false);
+      received += read?.value?.length ?? 0;
+    }
+    expect(received).toBe(half);
+    expect(await Promise.race([reader?.read(), sleep(500, 'silent')])).toBe('silent');
+    await reader?.cancel();
     expect(await brokenAfter(link)).toBeNull();
   });
 
