@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { applySchedules } from '../../../../src/schedules/schedules.ts';
+import { applySchedules, namedSchedules } from '../../../../src/schedules/schedules.ts';
 import { configText, docferry, docferryJson, emptyFolder } from '../../../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../../../tools/cli/terminal-session.ts';
 import { silentProxy } from '../../../tools/proxies/silent-proxy.ts';
@@ -62,6 +62,8 @@ describe('docferry schedules', () => {
     expect(applied.document).toEqual(planned.document);
     expect(await text('plan')).toBe('nothing to do: 2 schedules are as configured\n');
 
+    // What is configured no longer is found in Temporal's list, which has a new schedule only after a moment.
+    await expect.poll(async () => (await namedSchedules(environment.client, org)).length).toBe(2);
     await configure({ site: '{ cron: "0 7 * * *", timezone: Europe/Berlin }', refresh: null });
     expect(await text('apply')).toBe(
       [
