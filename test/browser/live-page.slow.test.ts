@@ -50,6 +50,16 @@ describe.skipIf(!hasBrowser)('a live page in Chromium', () => {
     await expect.poll(() => loads).toEqual([`${console.url}/`]);
   });
 
+  it('is read anew when it is shown after it was hidden before its events opened', async () => {
+    const { console, page } = await opened();
+    await page.route('**/events*', () => {}, { times: 1 });
+    await Promise.all([page.waitForRequest('**/events*'), page.goto(console.url)]);
+    await turn(page, 'hidden');
+    const loads = loadsOf(page);
+    await turn(page, 'visible');
+    await expect.poll(() => loads).toEqual([`${console.url}/`]);
+  });
+
   it.each([502, 204, 401])('says that it gets no updates after %i, and tries again each minute', async (status) => {
     const { console, page } = await opened();
     await page.clock.install();

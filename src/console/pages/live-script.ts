@@ -124,16 +124,20 @@ setInterval(() => writeAges(document), 30000);
 const from = document.body.dataset.events;
 let events = null;
 // Whether nothing can have changed unheard.
-let isNew = !document.hidden;
+let isNew = true;
 let failed = false;
 function sayUncertain() {
   const aged = document.getElementById('aged');
   if (aged.querySelector('.unheard')) return;
   aged.innerHTML = '<div class="notice unheard" role="status"><p>This page gets no updates now and may be out of date. It tries again each minute; <a href="">load it again</a>.</p></div>';
 }
+function leave() {
+  isNew = false;
+  events?.close();
+}
 // A browser allows six connections to a host where there is no HTTP/2: a hidden page needs none.
 function follow() {
-  if (document.hidden) return events?.close();
+  if (document.hidden) return leave();
   if (events !== null && events.readyState !== 2) return;
   events = new EventSource(from);
   events.addEventListener('change', load);
@@ -152,6 +156,6 @@ function follow() {
 }
 if (from && 'EventSource' in window) {
   for (const name of ['pageshow', 'visibilitychange']) addEventListener(name, follow);
-  addEventListener('pagehide', () => events?.close());
+  addEventListener('pagehide', leave);
 }
 `;
