@@ -63,7 +63,7 @@ function refreshActivities(
   return { activities, finished, sent, calls: () => calls };
 }
 
-const start = (taskQueue: string, id: string, input: unknown = { org: 'acme' }) =>
+const start = (taskQueue: string, id: string, input: unknown = { org: 'acme', failover: 'tolerant' }) =>
   env.client.workflow.start<Workflows['refreshFeedback']>(workflowTypes.refreshFeedback, {
     taskQueue,
     workflowId: id,

@@ -81,8 +81,8 @@ describe('a run that is reset in its middle', () => {
 
   it.each(['the work', 'the scheduled run'])('lets a schedule go on, whether %s was reset', async (what) => {
     const { activities, begun, release } = heldExport();
-    const { org, domain } = input();
-    const target = { kind: 'export', org, domain } as const;
+    const { org, domain, failover } = input();
+    const target = { kind: 'export', org, domain, failover } as const;
     await withWorker(env, activities, async ({ taskQueue }) => {
       const workflowId = scheduledRunId(target);
       await env.client.workflow.start<typeof runScheduled>('runScheduled', { workflowId, taskQueue, args: [target] });

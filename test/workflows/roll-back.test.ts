@@ -24,8 +24,8 @@ const rollbackActivities = (replace: Partial<Activities> = {}) =>
   });
 
 const request = (): RollbackInput => {
-  const { org, domain } = input();
-  return { org, domain, version, reason: 'broken search' };
+  const { org, domain, failover } = input();
+  return { org, domain, failover, version, reason: 'broken search' };
 };
 
 const refuse = { onRunning: 'refuse' as const, beforeCancel: async () => {} };

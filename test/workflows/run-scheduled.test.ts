@@ -22,7 +22,7 @@ const start = (taskQueue: string, target: ScheduledInput) =>
   env.client.workflow.start<typeof runScheduled>('runScheduled', {
     workflowId: scheduledRunId(target),
     taskQueue,
-    args: [target],
+    args: [{ ...target, failover: 'tolerant' }],
   });
 
 /** An export that publishes and is not rolled out. */

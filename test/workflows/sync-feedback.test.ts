@@ -18,7 +18,7 @@ const env = await forThisFile(timeSkippingEnvironment());
 let projects = 0;
 const input = (): SyncInput => {
   projects += 1;
-  return { org: 'acme', project: `prj_${projects}`, pass: 'sweep' };
+  return { org: 'acme', project: `prj_${projects}`, pass: 'sweep', failover: 'tolerant' };
 };
 
 /** A leg of the pass: totals so far and what the activity itself did. */

@@ -10,10 +10,18 @@ import type { SitePlan } from '../../../src/workflows/kit.ts';
 import { continuing } from './continued-runs.ts';
 
 let sites = 0;
-/** An export request, each for another site, also of other processes. */
-export const input = (parameters: ExportParameters = {}): ExportInput => {
+/**
+ * An export request, each for another site, also of other processes. With the tolerant failover no step runs again, and is
+ * counted twice, because a busy machine let its worker stand still for seconds.
+ */
+export const input = (parameters: ExportParameters = {}) => {
   sites += 1;
-  return { org: 'acme', domain: `docs-${process.pid}-${sites}.example`, parameters };
+  return {
+    org: 'acme',
+    domain: `docs-${process.pid}-${sites}.example`,
+    parameters,
+    failover: 'tolerant',
+  } satisfies ExportInput;
 };
 
 export const reading = (more: Partial<JobReading> = {}): JobReading => ({
