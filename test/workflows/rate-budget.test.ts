@@ -1,12 +1,14 @@
 import type { WorkflowHandle } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
 import type { Activities } from '../../src/activities/index.ts';
 import { BudgetClient, budgetView } from '../../src/budget/client.ts';
 import type { PermitAnswer, WindowSettings } from '../../src/budget/rules/permits.ts';
-import { permitsFreedSignal, retryKeySignal } from '../../src/contract.ts';
+import type { BudgetInput } from '../../src/budget/rules/window-state.ts';
+import { permitsFreedSignal, retryKeySignal, type Workflows } from '../../src/contract.ts';
 import { budgetWorkflowId } from '../../src/rules/workflow-ids.ts';
 import type { AuditEntry } from '../../src/runs/rules/audit.ts';
-import { devServerEnvironment, forThisFile } from '../tools/temporal/temporal.ts';
+import { devServerEnvironment, forThisFile, workflowBundle } from '../tools/temporal/temporal.ts';
 import { replayChains, withWorker } from '../tools/temporal/workflow-run.ts';
 
 const env = await forThisFile(devServerEnvironment());
@@ -251,6 +253,39 @@ describe('rateBudget on the real server', () => {
       },
       { recordAuditEntry },
     );
+  });
+
+  it('replays where the worker of its first task is gone before its first questions', async () => {
+    const taskQueue = `restarted-${process.pid}`;
+    const org = taskQueue;
+    const { nativeConnection: connection, namespace = 'default' } = env;
+    const worker = () => Worker.create({ connection, taskQueue, workflowBundle: workflowBundle(), debugMode: true });
+    const workflowId = budgetWorkflowId(org);
+    const args: [BudgetInput] = [{ org, settings }];
+    const handle = await env.client.workflow.start<Workflows['rateBudget']>('rateBudget', {
+      workflowId,
+      taskQueue,
+      args,
+    });
+    const isBegun = async () =>
+      (await handle.fetchHistory()).events?.some((event) => event.workflowTaskCompletedEventAttributes);
+    await (await worker()).runUntil(() => expect.poll(isBegun).toBe(true));
+
+    const client = new BudgetClient(env.client, taskQueue, new Map([[org, settings]]));
+    const ids = ['q1', 'q2', 'q3', 'q4', 'q5'];
+    const rest = { project: 'prj_1', class: 'refresh', wants: 20, attemptAt: 1 } as const;
+    const answers = Promise.all(ids.map((id) => client.ask(org, { id, holder: `sync:${id}`, ...rest })));
+    const isAdmitted = (updateId: string) =>
+      env.client.workflowService
+        .pollWorkflowExecutionUpdate({ namespace, updateRef: { workflowExecution: { workflowId }, updateId } })
+        .then(
+          () => true,
+          () => false,
+        );
+    for (const id of ids) await expect.poll(() => isAdmitted(id)).toBe(true);
+    await (await worker()).runUntil(answers);
+    await replayChains(env, [{ workflowId, runId: handle.firstExecutionRunId }]);
+    await handle.terminate();
   });
 
   it('continues as new without losing its ledger, its leases or a question asked meanwhile', async () => {
