@@ -82,14 +82,14 @@ async function rawHistories({ client, org }: Scene) {
 }
 
 /**
- * The payloads in it that are not encrypted, as text. Temporal's SDK notes name and times of steps within a workflow task
- * by itself.
+ * The payloads in it that are not encrypted, as text. Temporal's SDK notes name and times of steps within a workflow task,
+ * and names of patches, by itself.
  */
 function clearPayloads(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
   if ('metadata' in value && 'data' in value) {
     const clear = keyIdOf(value as Payload) === null ? text(value as Payload) : '';
-    return clear === '' || clear.startsWith('{"seq":') ? [] : [clear];
+    return clear === '' || /^\{"(seq":|id":"[a-z-]+","deprecated")/.test(clear) ? [] : [clear];
   }
   return Object.entries(value).flatMap(([name, inner]) =>
     // The server needs to read these.
