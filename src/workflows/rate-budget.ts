@@ -112,8 +112,8 @@ function resetNoticed(): void {
 export async function rateBudget(given: BudgetInput): Promise<void> {
   // One started by hand without its input ends, so that the next question starts a sound one (X5).
   const { org, settings, carried, earlierGrantAt = null } = readInput(readBudgetInput, given);
-  // A worker without the run in memory takes an empty first task and the next one for one, a replay may not, and answers and
-  // timers change places (temporalio/sdk-rust#1146). The marker keeps the first task from being empty.
+  // The marker keeps the first task from being empty. A worker that takes over after an empty one handles it together with the
+  // next task, a replay handles both apart, and timers then stand at another place among the answers (temporalio/sdk-rust#1146).
   patched('first-task-has-a-marker');
   // What an older version carried may lack what a newer one added.
   let window: WindowState = {

@@ -11,8 +11,8 @@ import { continuing } from './continued-runs.ts';
 
 let sites = 0;
 /**
- * An export request, each for another site, also of other processes. With the tolerant failover no step runs again, and is
- * counted twice, because a busy machine let its worker stand still for seconds.
+ * An export request, each for another site, also of other processes. With the fast failover, a step whose worker stood still for
+ * three seconds on a busy machine would run again, and tests would count it twice.
  */
 export const input = (parameters: ExportParameters = {}) => {
   sites += 1;
