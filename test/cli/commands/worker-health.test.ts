@@ -9,6 +9,7 @@ import type { Part } from '../../../src/cli/parts.ts';
 import { findFreePort } from '../../../src/local/ports.ts';
 import { docferry, folderWithConfig } from '../../tools/cli/run-docferry.ts';
 import { DocferryProcess } from '../../tools/docferry-process.ts';
+import { type HeldCall, holdingProxy } from '../../tools/proxies/holding-proxy.ts';
 import { useDevServer } from '../../tools/temporal/temporal.ts';
 
 let part: Part | undefined;
@@ -103,19 +104,31 @@ describe('docferry worker --health', () => {
   });
 
   it('answers 503 while the worker begins and while it ends', async () => {
-    const cwd = await folderWithConfig({ address: useDevServer().address, taskQueue: 'health-all-along' });
+    const waiting: HeldCall[] = [];
+    let holds = true;
+    const temporal = await holdingProxy(useDevServer().address, (_method, _headers, call) => {
+      if (holds) waiting.push(call);
+      return holds;
+    });
+    onTestFinished(() => temporal.stop());
+    const answers = () => {
+      holds = false;
+      for (const call of waiting.splice(0)) call.pass();
+    };
+    const cwd = await folderWithConfig({ address: temporal.address, taskQueue: 'health-all-along' });
     const address = `127.0.0.1:${await findFreePort()}`;
-    const ask = () => fetch(`http://${address}/healthz`).then((answer) => answer.status);
+    const status = () => fetch(`http://${address}/healthz`).then((answer) => answer.status);
     const worker = new DocferryProcess(['worker', '--health', address], { cwd });
-    const seen: number[] = [];
-    const watching = (async () => {
-      while (worker.child.exitCode === null) seen.push(await ask().catch(() => 0));
-    })();
+    await expect.poll(() => status().catch(String)).toBe(503);
+    answers();
     await worker.says('worker: ready');
-    await worker.kill('SIGTERM');
-    await watching;
-    const changes = seen.filter((status, index) => status !== seen[index - 1]);
-    expect(changes).toEqual([0, 503, 200, 503, 0]);
+    expect(await status()).toBe(200);
+    holds = true;
+    worker.child.kill('SIGTERM');
+    await expect.poll(status).toBe(503);
+    answers();
+    expect(await worker.ended()).toBe(0);
+    await expect(status()).rejects.toThrow();
   });
 
   it('answers 503 with the state of a worker that takes none', async () => {
