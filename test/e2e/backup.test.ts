@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { leaseMs } from '../../src/budget/rules/permits.ts';
@@ -88,10 +88,14 @@ it('a backup taken while a sync and an export run is restored after the loss of 
   await first.process.kill('SIGKILL');
   process.kill(first.serverPid, 'SIGKILL');
   for (const lost of ['data', 'site']) await rm(place(lost), { recursive: true });
+  // SQLite would undo with it what it finds under this name.
+  await mkdir(place('data'));
+  await writeFile(place('data', 'temporal.db-journal'), 'of a killed server');
 
   const restoredAfter = Date.now();
   const restored = await run('restore', 'kept');
-  expect(restored).toMatchObject({ exitCode: 0, budgets: ['acme'], aside: [], missing: [] });
+  expect(restored).toMatchObject({ exitCode: 0, budgets: ['acme'], missing: [] });
+  expect(restored.aside).toEqual([expect.stringContaining('temporal.db-journal.before-')]);
   expect(await tablesIn(place('data', 'feedback.db'))).toEqual(inBackup);
   expect(await bytesBelow(place('data', 'bundles'))).toEqual(bundles);
   expect(await run('restore', 'kept')).toMatchObject({ exitCode: 1, error: { code: 'PlaceTaken' } });

@@ -14,6 +14,7 @@ import { type DevServer, type DevServerOptions, startDevServer, waitUntilReady }
 import { findFreePort } from '../../src/local/ports.ts';
 import { DatabaseInUse, DataFolderNotWritable, DevServerFailed } from '../../src/local/run-command.ts';
 import { describeProcess, writeRecord } from '../../src/local/server-record.ts';
+import { Database } from '../../src/sqlite.ts';
 import { compileSources } from '../tools/compiled-sources.ts';
 import { startEnding } from '../tools/ending-process.ts';
 import { devServerBinary } from '../tools/temporal/temporal.ts';
@@ -236,6 +237,14 @@ describe('a server', () => {
       connection.operatorService.listSearchAttributes({ namespace: 'default' }),
     );
     expect(Object.keys(attributes.customAttributes)).toEqual(expect.arrayContaining(['DocferryOrg', 'DocferryDomain']));
+  });
+
+  it('goes on beside another program that reads its database, as a backup does', async () => {
+    const server = await start();
+    const reader = new Database(options.dbFile, { readOnly: true });
+    reader.exec('begin; select * from sqlite_schema');
+    await startWorkflow(server, 'beside-a-reader').finally(() => reader.close());
+    expect(await statusOf(server, 'beside-a-reader')).toBe('RUNNING');
   });
 
   it('is gone once stopped, even when stopped twice, and leaves no record', async () => {

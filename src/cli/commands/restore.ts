@@ -92,8 +92,8 @@ interface Finished {
   to: string;
 }
 
-/** What SQLite keeps beside a database. */
-const companions = ['-wal', '-shm'];
+/** What SQLite keeps beside a database, and would apply to another of its name. */
+const companions = ['-journal', '-wal', '-shm'];
 
 /** Renames all into place, or nothing, and what was there to `<name>.before-<moment>`; returns those names. */
 async function putInPlace(all: readonly Finished[], at: Date): Promise<string[]> {
