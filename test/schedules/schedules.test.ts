@@ -41,12 +41,17 @@ function newQueue(): string {
 const hour = 3_600_000;
 const nightly = { cron: '0 6 * * *', timezone: 'Europe/Berlin', jitterMs: 300_000 };
 const hourly = { everyMs: hour, jitterMs: 0 };
+/** So seldom that none comes by itself while a test runs. */
+const daily = { everyMs: 24 * hour, share: 0.5 };
 /** Organizations named after the task queue: workflow ids are the namespace's. */
-function organization(queue: string, { site = nightly }: { site?: ConfiguredTimes } = {}) {
+function organization(
+  queue: string,
+  { site = nightly, refresh = daily }: { site?: ConfiguredTimes; refresh?: typeof daily } = {},
+) {
   return {
     id: `org-${queue}`,
     sites: [{ domain: 'docs.acme.example', schedule: site }],
-    refresh: { everyMs: 900_000, share: 0.5 },
+    refresh,
     projects: [{ id: 'prj_1' }],
   } satisfies ConfiguredOrganization;
 }
@@ -142,7 +147,7 @@ describe('applying the schedules of the configuration', () => {
     const { update } = await applySchedules(env.client, queue, configured, 'fast');
     expect(update).toMatchObject([{ drift: true, desired: { id: refreshId(queue) } }]);
     expect(update[0]?.changes).toEqual([
-      expect.stringMatching(/^when: 0 3 \* \* \* UTC and every 15m .+ → every 15m /),
+      expect.stringMatching(/^when: 0 3 \* \* \* UTC and every day at .+ → every day at /),
       'overlap: ALLOW_ALL → SKIP',
     ]);
     expect(outline(await readSchedulePlan(env.client, queue, configured, 'fast'))).toEqual(nothing);
@@ -198,7 +203,7 @@ describe('applying the schedules of the configuration', () => {
 
   it('lets a refresh put its next run off until a request is due, and back', async () => {
     const queue = newQueue();
-    const configured = organization(queue);
+    const configured = organization(queue, { refresh: { everyMs: 900_000, share: 0.5 } });
     await applySchedules(env.client, queue, [configured], 'fast');
     await pauseSchedule(env.client, refreshId(queue), 'relaunch');
     const described = () => env.client.schedule.getHandle(refreshId(queue)).describe();
@@ -216,7 +221,7 @@ describe('applying the schedules of the configuration', () => {
     const { update } = await applySchedules(
       env.client,
       queue,
-      [{ ...configured, refresh: { everyMs: 900_000, share: 0.9 } }],
+      [{ ...configured, refresh: { ...configured.refresh, share: 0.9 } }],
       'fast',
     );
     expect(update).toMatchObject([{ drift: false, desired: { id: refreshId(queue) } }]);

@@ -29,7 +29,7 @@ async function place() {
   const domain = `docs.${org}.example`;
   queues.push(org);
   const cwd = await emptyFolder();
-  const configure = ({ site, more = [], refresh = '{ every: 15m }', address = useDevServer().address }: Schedules) =>
+  const configure = ({ site, more = [], refresh = '{ every: 1h }', address = useDevServer().address }: Schedules) =>
     writeFile(
       join(cwd, 'docferry.yaml'),
       configText({
