@@ -301,6 +301,9 @@ describe('after a kill -9 of its docferry, the server', () => {
   it('is replaced when it does not answer', async () => {
     const orphan = await leaveOrphan();
     process.kill(orphan, 'SIGSTOP');
+    // While the thread that the signal wakes writes to a busy disk, the others answer.
+    const state = async () => (await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(orphan)])).stdout;
+    await expect.poll(state).toMatch(/^T/);
     const server = await start({ adoptWithinMs: 100 });
     expect(server.adopted).toBe(false);
     expect(await isAlive(orphan)).toBe(false);
