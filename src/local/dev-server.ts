@@ -35,9 +35,9 @@ const dynamicConfig = {
 };
 
 /**
- * Arguments of `temporal server start-dev`: loopback only, tuned, no outside contact, a quiet log as JSON. In WAL mode no
- * reader of the database, such as a backup, stands in the way of a commit: after one that fails because of a lock, the
- * server refuses every transaction until it is started again (server 1.29: its connection stays in the failed one).
+ * Arguments of `temporal server start-dev`: loopback only, tuned, no outside contact, a quiet log as JSON. In WAL mode a
+ * program that reads the database, such as a backup, locks the server out of no commit. Once a commit has failed because
+ * of a lock, server 1.29 refuses every transaction until it is started again: its only connection stays in the failed one.
  */
 export function serverArguments({
   port,

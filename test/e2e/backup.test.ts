@@ -88,7 +88,7 @@ it('a backup taken while a sync and an export run is restored after the loss of 
   await first.process.kill('SIGKILL');
   process.kill(first.serverPid, 'SIGKILL');
   for (const lost of ['data', 'site']) await rm(place(lost), { recursive: true });
-  // SQLite would undo with it what it finds under this name.
+  // SQLite would roll the restored database back with it.
   await mkdir(place('data'));
   await writeFile(place('data', 'temporal.db-journal'), 'of a killed server');
 

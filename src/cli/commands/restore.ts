@@ -92,7 +92,7 @@ interface Finished {
   to: string;
 }
 
-/** What SQLite keeps beside a database, and would apply to another of its name. */
+/** What SQLite keeps beside a database. It would apply them to the restored one, which has the same name. */
 const companions = ['-journal', '-wal', '-shm'];
 
 /** Renames all into place, or nothing, and what was there to `<name>.before-<moment>`; returns those names. */
