@@ -119,6 +119,7 @@ describe('docferry worker --health', () => {
     const address = `127.0.0.1:${await findFreePort()}`;
     const status = () => fetch(`http://${address}/healthz`).then((answer) => answer.status);
     const worker = new DocferryProcess(['worker', '--health', address], { cwd });
+    onTestFinished(() => worker.kill('SIGKILL'));
     await expect.poll(() => status().catch(String)).toBe(503);
     answers();
     await worker.says('worker: ready');
