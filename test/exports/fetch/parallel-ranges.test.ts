@@ -68,14 +68,20 @@ function breakAfter(sent: number, { bytes, etag }: StoredObject): Handler {
 describe('a download over several connections', () => {
   it('requests each byte once, with If-Match after the first request, over no more connections than allowed', async () => {
     const open = { now: 0, most: 0 };
+    let allCame = () => {};
+    const ready = new Promise<void>((resolve) => {
+      allCame = resolve;
+    });
+    const sends = store(object, ready);
     const counting: Handler = (request, response) => {
       open.now += 1;
       open.most = Math.max(open.most, open.now);
       response.on('close', () => {
         open.now -= 1;
       });
-      // All wanted requests arrive before the first is answered completely.
-      setTimeout(() => store(object)(request, response), 50);
+      // A fifth would come at once.
+      if (open.now === 4) setTimeout(allCame, 50);
+      sends(request, response);
     };
     const server = await serve(counting);
     const options = await optionsFor();

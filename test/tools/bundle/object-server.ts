@@ -43,9 +43,9 @@ export function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Answers as an object store does: Range, If-Match, ETag. */
-export function store({ bytes, etag }: StoredObject): Handler {
-  return (request, response) => {
+/** Answers as an object store does: Range, If-Match, ETag. The bytes of a range follow its headers once `ready`. */
+export function store({ bytes, etag }: StoredObject, ready?: Promise<void>): Handler {
+  return async (request, response) => {
     const part = partOf(request, bytes.length);
     const wanted = request.headers['if-match'];
     if (wanted !== undefined && wanted !== etag) return void response.writeHead(412).end();
@@ -55,7 +55,12 @@ export function store({ bytes, etag }: StoredObject): Handler {
       return void response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
     const range = `bytes ${start}-${end - 1}/${bytes.length}`;
     const headers = { etag, 'content-range': range, 'content-length': end - start };
-    response.writeHead(206, headers).end(bytes.subarray(start, end));
+    response.writeHead(206, headers);
+    if (ready) {
+      response.flushHeaders();
+      await ready;
+    }
+    response.end(bytes.subarray(start, end));
   };
 }
 
