@@ -102,7 +102,8 @@ describe('with a key, Temporal is given no payload in clear text (X7)', () => {
     scene = await setScene({
       temporal: encrypted,
       files,
-      sandbox: { jobSeconds: 1, entries: 300, padBytes: 3_000_000 },
+      // The download takes three seconds, in which its heartbeats can be read.
+      sandbox: { jobSeconds: 1, entries: 300, padBytes: 3_000_000, storageRate: 1_000_000 },
     });
     await scene.startWorker();
     const { client, taskQueue, org, project, domain } = scene;
