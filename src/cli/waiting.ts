@@ -260,6 +260,8 @@ const workerAnswersWithinMs = 30_000;
 /** From here on an answer is late enough to look whether there is a worker at all. */
 const lateAnswerMs = 10_000;
 const askedAgainMs = 1_000;
+/** So long Temporal may take to refuse a question. One that ends by its deadline before looks as if no worker answered. */
+const refusedWithinMs = 2_000;
 
 /**
  * A worker's answer to a query or update. Throws the failure `NoWorker` when none answers, after 10 s when none polls.
@@ -278,7 +280,7 @@ export async function askWorker<Answer>(
     if ((await workerPolls(client, taskQueue)) !== true) givenUp.abort();
   }, lateAnswerMs);
   const again = async (error: unknown): Promise<Answer> => {
-    const isLate = Date.now() + askedAgainMs > endsAt;
+    const isLate = Date.now() + askedAgainMs + refusedWithinMs > endsAt;
     if (!isRefused(error) || isLate || (await workerPolls(client, taskQueue)) !== true) throw error;
     await sleep(askedAgainMs);
     return ask().catch(again);

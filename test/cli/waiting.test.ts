@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { accessOf } from '../../src/cli/operator.ts';
 import { askWorker } from '../../src/cli/waiting.ts';
@@ -27,7 +28,9 @@ it('asks an export again whose first tasks have failed, until a worker completes
   await startExport(client, taskQueue, { org, domain, parameters: {} }, 'refuse');
   const ask = () => exportState(client, org, domain);
   await failTasks(scene, ask);
-  await expect(askWorker(client, taskQueue, ask, 2_000)).rejects.toMatchObject({
+  const slowly = () => sleep(2_000).then(ask);
+  // A question after the first would be asked too late to be refused.
+  await expect(askWorker(client, taskQueue, slowly, 4_900)).rejects.toMatchObject({
     code: 'NoWorker',
     message: `a worker polls the task queue ${taskQueue}, but completes no task of this workflow`,
   });
