@@ -260,7 +260,7 @@ const workerAnswersWithinMs = 30_000;
 /** From here on an answer is late enough to look whether there is a worker at all. */
 const lateAnswerMs = 10_000;
 const askedAgainMs = 1_000;
-/** So long Temporal may take to refuse a question. One that ends by its deadline before looks as if no worker answered. */
+/** What the last question leaves Temporal to refuse it: a question cut off by its deadline looks as if no worker answered. */
 const refusedWithinMs = 2_000;
 
 /**

@@ -29,7 +29,7 @@ it('asks an export again whose first tasks have failed, until a worker completes
   const ask = () => exportState(client, org, domain);
   await failTasks(scene, ask);
   const slowly = () => sleep(2_000).then(ask);
-  // A question after the first would be asked too late to be refused.
+  // A second question would begin, but end by its deadline before Temporal refuses it.
   await expect(askWorker(client, taskQueue, slowly, 4_900)).rejects.toMatchObject({
     code: 'NoWorker',
     message: `a worker polls the task queue ${taskQueue}, but completes no task of this workflow`,
