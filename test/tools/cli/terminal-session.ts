@@ -26,7 +26,8 @@ export class TerminalSession {
     const args = ['--quiet', '--return', '--command', sized, '/dev/null'];
     this.#child = spawn('script', args, {
       cwd,
-      env: { PATH: process.env.PATH ?? '', HOME: cwd, TERM: 'xterm', SHELL: '/bin/bash', ...env },
+      // Without a file for its history: bash, hung up, would write one into the folder while the test removes the folder.
+      env: { PATH: process.env.PATH ?? '', HOME: cwd, TERM: 'xterm', SHELL: '/bin/bash', HISTFILE: '', ...env },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
