@@ -26,7 +26,7 @@ export class TerminalSession {
     const args = ['--quiet', '--return', '--command', sized, '/dev/null'];
     this.#child = spawn('script', args, {
       cwd,
-      // Without a file for its history: bash, hung up, would write one into the folder while the test removes the folder.
+      // With a file for its history, a bash that is hung up would write it into the folder that the test is removing.
       env: { PATH: process.env.PATH ?? '', HOME: cwd, TERM: 'xterm', SHELL: '/bin/bash', HISTFILE: '', ...env },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
