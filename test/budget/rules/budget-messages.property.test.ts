@@ -138,6 +138,11 @@ describe('messages to a budget of any shape (X5)', () => {
     for (const input of [undefined, null, 'now', { at: 'now' }]) expect(readViewMoment(input)).toBeNull();
   });
 
+  it('hold 0 where JSON holds −0: the next run would read 0', () => {
+    const { remaining, attemptAt } = readQuestion({ ...sound.ask, remaining: -0, attemptAt: -0 });
+    expect([remaining, attemptAt]).toEqual([0, 0]);
+  });
+
   it('never shut out later attempts by claiming to be from the future', () => {
     const scene = new Scene();
     scene.granted('sync:a', { attemptAt: 4e12, wants: 1 });
