@@ -73,14 +73,16 @@ describe('personal data', () => {
   });
 
   it('of an erased person is gone wherever the address stands, and of others it stays', () => {
-    const erased = new Set(['jane@mail.example']);
+    // Too long for chance: fast-check once wrote `jANE` elsewhere in an entry.
+    const name = 'jane.appleseed';
+    const erased = new Set([`${name}@mail.example`]);
     const personal = new PersonalData(privacyWith({}), { ...nothingErased, erased });
     const place = fc.constantFrom('comment', 'contact', 'code', 'filename', 'lang', 'path', 'source', 'status');
     fc.assert(
       fc.property(anyEntry, place, fc.constantFrom(' ', '<', ': ', '\n'), (sent, field, before) => {
-        const content = entryContent({ ...sent, [field]: `see${before}Jane@mail.example` }, 'acme', 'prj_1');
+        const content = entryContent({ ...sent, [field]: `see${before}Jane.Appleseed@mail.example` }, 'acme', 'prj_1');
         const row = personal.sent(content, seen.first_seen_at);
-        expect(JSON.stringify(row).toLowerCase()).not.toContain('jane');
+        expect(JSON.stringify(row).toLowerCase()).not.toContain(name);
         if (field === 'contact') expect([row.comment, row.code, row.extra]).toEqual([null, null, null]);
         else expect(row.contact).toBe(content.contact);
         const unnamed = entryContent(sent, 'acme', 'prj_1');
