@@ -40,16 +40,16 @@ export function textLike(pattern: RegExp, expected: string) {
 
 export function number(min: number, max: number) {
   const expected = `a number from ${min} to ${max}`;
-  return z.number(expected).check(z.minimum(min, expected), z.maximum(max, expected), withoutSign());
+  return z.number(expected).check(z.minimum(min, expected), z.maximum(max, expected), positiveZero());
 }
 
 export function wholeNumber(min: number, max: number) {
   const expected = `a whole number from ${min} to ${max}`;
-  return z.int(expected).check(z.minimum(min, expected), z.maximum(max, expected), withoutSign());
+  return z.int(expected).check(z.minimum(min, expected), z.maximum(max, expected), positiveZero());
 }
 
-/** JSON may hold −0, but is written with 0: a run and the one it hands its state to hold the same. */
-const withoutSign = () => z.overwrite<number>((value) => value + 0);
+/** JSON may hold −0 but is written with 0: so a run and the one it hands its state to hold the same number. */
+const positiveZero = () => z.overwrite<number>((value) => value + 0);
 
 /** How many of something. */
 export const count = () => number(0, Number.MAX_SAFE_INTEGER);
