@@ -40,16 +40,20 @@ export function textLike(pattern: RegExp, expected: string) {
 
 export function number(min: number, max: number) {
   const expected = `a number from ${min} to ${max}`;
-  return z.number(expected).check(z.minimum(min, expected), z.maximum(max, expected), positiveZero());
+  return z.number(expected).check(...within(min, max, expected));
 }
 
 export function wholeNumber(min: number, max: number) {
   const expected = `a whole number from ${min} to ${max}`;
-  return z.int(expected).check(z.minimum(min, expected), z.maximum(max, expected), positiveZero());
+  return z.int(expected).check(...within(min, max, expected));
 }
 
-/** JSON may hold −0 but is written with 0: so a run and the one it hands its state to hold the same number. */
-const positiveZero = () => z.overwrite<number>((value) => value + 0);
+/** −0 becomes 0: JSON may hold −0 but is written with 0, and the next run has to hold the same number. */
+const within = (min: number, max: number, expected: string) => [
+  z.minimum(min, expected),
+  z.maximum(max, expected),
+  z.overwrite<number>((value) => value + 0),
+];
 
 /** How many of something. */
 export const count = () => number(0, Number.MAX_SAFE_INTEGER);

@@ -222,6 +222,7 @@ describe('a digest', () => {
     await read(words('ada'));
     for (const days of [1, 7, 14]) expect(await look(monday(days))).toEqual([]);
     expect([receiver.received.length, (await notices()).length]).toEqual([1, 1]);
+    // The delivery began the notice at the present; an end before that would be ignored.
     await store.turnNotice({ org: 'acme', type: 'webhook.gone', subject: 'tracker', state: 'ended', at: new Date() });
     const weeks = (await look(monday(15))).flatMap(({ event }) => (event.type === 'digest' ? [event.data.to] : []));
     expect(weeks).toEqual(['2026-12-07T09:00:00.000Z']);

@@ -140,7 +140,7 @@ describe('messages to a budget of any shape (X5)', () => {
 
   it('hold 0 where JSON holds −0: the next run would read 0', () => {
     const { remaining, attemptAt } = readQuestion({ ...sound.ask, remaining: -0, attemptAt: -0 });
-    expect([remaining, attemptAt]).toEqual([0, 0]);
+    expect([remaining, attemptAt, readSettings({ ...settings, reserve: -0 }).reserve]).toEqual([0, 0, 0]);
   });
 
   it('never shut out later attempts by claiming to be from the future', () => {
