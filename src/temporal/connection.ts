@@ -60,7 +60,7 @@ const actOnce: ReadonlySet<string> = new Set([
  * Gives every call to Temporal a deadline, because the server may leave one unanswered, and repeats those that only read
  * or that Temporal recognizes by their id. A deadline of the caller's (`client.withDeadline`) still ends all attempts.
  */
-function limitCalls({ attemptMs, longPollMs, queryMs }: CallLimits = usualLimits): Interceptor {
+export function limitCalls({ attemptMs, longPollMs, queryMs }: CallLimits = usualLimits): Interceptor {
   return (options, nextCall) => {
     const method = methodOf(options);
     const waitMs = method === 'QueryWorkflow' ? queryMs : longPollMs;

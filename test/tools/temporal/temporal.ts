@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import { Connection, type ConnectionPlugin } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, inject } from 'vitest';
 import { answers, findFreePort, loopbackAddress } from '../../../src/local/ports.ts';
 import { searchAttributes } from '../../../src/rules/workflow-ids.ts';
+import { limitCalls } from '../../../src/temporal/connection.ts';
 import { installRuntime } from '../../../src/temporal/metrics.ts';
 import type { TemporalTestContext } from './temporal-setup.ts';
 import { testLog } from './test-log.ts';
@@ -20,11 +21,17 @@ export function devServerBinary(): string {
   return inject('temporal').devServerBinary;
 }
 
-/** Client and native connection to the shared real server. */
+/** A busy server may lose a part of a call, for which it waits 30 s itself; the next attempt is answered. */
+const limits = limitCalls({ attemptMs: 30_000, longPollMs: 70_000, queryMs: 30_000 });
+
+/** Client and native connection to the shared real server. The client repeats lost calls, as docferry's does. */
 export async function devServerEnvironment(): Promise<TestWorkflowEnvironment> {
   installRuntime(testLog);
   const { address, namespace } = useDevServer();
-  return TestWorkflowEnvironment.createFromExistingServer({ address, namespace });
+  const plugins: ConnectionPlugin[] = [
+    { name: 'limits', configureConnection: (options) => ({ ...options, interceptors: [limits] }) },
+  ];
+  return TestWorkflowEnvironment.createFromExistingServer({ address, namespace, plugins });
 }
 
 /**
