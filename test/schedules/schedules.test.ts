@@ -192,6 +192,7 @@ describe('applying the schedules of the configuration', () => {
   it('stops a refresh that runs when its organization goes', async () => {
     const queue = newQueue();
     await applySchedules(env.client, queue, [organization(queue)], 'fast');
+    await expect.poll(async () => (await namedSchedules(env.client, queue)).length).toBe(2);
     await triggerSchedule(env.client, refreshId(queue));
     const run = async () =>
       (await env.client.schedule.getHandle(refreshId(queue)).describe()).info.runningActions[0]?.workflow.workflowId;

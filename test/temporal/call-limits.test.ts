@@ -3,7 +3,13 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { scheduleId } from '../../src/rules/workflow-ids.ts';
 import type { ConfiguredOrganization } from '../../src/schedules/rules/desired-schedules.ts';
 import { scheduleViews } from '../../src/schedules/schedule-views.ts';
-import { applySchedules, pauseSchedule, readSchedulePlan, triggerSchedule } from '../../src/schedules/schedules.ts';
+import {
+  applySchedules,
+  namedSchedules,
+  pauseSchedule,
+  readSchedulePlan,
+  triggerSchedule,
+} from '../../src/schedules/schedules.ts';
 import { connectClient } from '../../src/temporal/connection.ts';
 import { silentProxy } from '../tools/proxies/silent-proxy.ts';
 import { useDevServer } from '../tools/temporal/temporal.ts';
@@ -111,7 +117,9 @@ describe('a call that Temporal never answers', () => {
 describe('schedules that Temporal does not describe', () => {
   /** A client for which the first schedule is never described. */
   async function withoutOne() {
-    await applySchedules(await connected(useDevServer().address), queue, configured, 'fast');
+    const direct = await connected(useDevServer().address);
+    await applySchedules(direct, queue, configured, 'fast');
+    await expect.poll(async () => (await namedSchedules(direct, queue)).length).toBe(2);
     const { client } = await losing('DescribeSchedule', (_, request) => request.includes('one.example'));
     return client;
   }
