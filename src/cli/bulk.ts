@@ -35,6 +35,8 @@ interface BulkCommand<Item extends BulkItem, Begun extends Answer> {
   none: string;
   /** An item of the plan, with what will be done to it. */
   lineOf(item: Item): string;
+  /** Whether the plan says that the item runs already. Temporal's list is a moment behind: work may find it ended. */
+  runsAlready?(item: Item): boolean;
   /** Returns what the document says of an item besides its names. */
   work(item: Item): Promise<Begun>;
   /** With `--wait`: waits for the end of all that `work` began, and says what the document says of each then. */
@@ -59,11 +61,11 @@ export async function runBulk<Item extends BulkItem, Begun extends Answer = Answ
   { output }: CommandContext,
   flags: BulkFlags,
   { items, skipped, failed: unread = [] }: Plan<Item>,
-  { kind, verb, done, none, lineOf, work, wait }: BulkCommand<Item, Begun>,
+  { kind, verb, done, none, lineOf, runsAlready, work, wait }: BulkCommand<Item, Begun>,
 ): Promise<ExitCode> {
   const noun = kind.slice(0, -1);
   const lines = [
-    ...items.map(lineOf),
+    ...items.map((item) => `${lineOf(item)}${runsAlready?.(item) ? ' (already running)' : ''}`),
     ...skipped.map(({ item, why }) => output.paintNotes.dim(`${lineOf(item)}: skipped, ${why}`)),
     ...unread.map(({ item, error }) => output.paintNotes.red(`${lineOf(item)}: ${explainFailure(error).message}`)),
   ];

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { exportState, rejectExport, startExport } from '../../src/operations/exports.ts';
+import { runningWork } from '../../src/temporal/runs.ts';
 import { docferry, docferryJson } from '../tools/cli/run-docferry.ts';
 import { hasTerminals, inShell, TerminalSession } from '../tools/cli/terminal-session.ts';
 import { type Scene, setScene } from '../tools/scene.ts';
@@ -91,9 +92,11 @@ describe('when one of many fails', () => {
       { org, domain: free, ok: true, workflowId: `export:${org}:${free}`, runId: expect.any(String), joined: false },
     ]);
     expect(await running(`export:${org}:${free}`)).toBe(true);
+    await expect.poll(async () => (await runningWork(client, taskQueue)).length).toBe(2);
     const said = await docferry([...refuse, '--config', configFile]);
     expect(said.exitCode).toBe(1);
-    expect(said.stdout).toMatch(/^docs\.acme\.example.*: .*running/m);
+    expect(said.stderr).toMatch(/^ *docs\.acme\.example \(already running\)$/m);
+    expect(said.stdout).toMatch(/^docs\.acme\.example: .*running/m);
     expect(said.stdout).toMatch(/^started 0 of 2 sites: 2 failed$/m);
   });
 });

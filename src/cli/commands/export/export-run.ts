@@ -215,7 +215,8 @@ async function startExports(
       verb: 'start the exports of',
       done: flags.wait ? 'exported' : 'started',
       none: 'no site is configured',
-      lineOf: (site) => `${site.domain}${runs(running, exportOf(site)) ? ' (already running)' : ''}`,
+      lineOf: ({ domain }) => domain,
+      runsAlready: (site) => runs(running, exportOf(site)),
       async work(site) {
         const { handle, joined, runId } = await operator.startExport(site, parameters, flags.onRunning);
         return { workflowId: handle.workflowId, runId: runId ?? (await handle.describe()).runId, joined };

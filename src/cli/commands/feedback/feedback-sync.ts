@@ -240,7 +240,8 @@ async function startSyncs(
       verb: 'start a pass of',
       done: 'started',
       none: 'no project is configured',
-      lineOf: (pass) => `${passLine(pass)}${runs(running, passOf(pass)) ? ' (already running)' : ''}`,
+      lineOf: passLine,
+      runsAlready: (pass) => runs(running, passOf(pass)),
       async work({ pass, ...project }) {
         const { handle, joined } = await operator.startPass(project, pass, dates);
         return { workflowId: handle.workflowId, joined };
