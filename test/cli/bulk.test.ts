@@ -41,15 +41,18 @@ describe('feedback sync and cancel of many', () => {
     expect(theirs.document.projects).toMatchObject([
       { org: other, project: 'theirs', workflowId: sweep('theirs', other) },
     ]);
+    // Temporal lists what runs a moment later.
+    await expect.poll(async () => (await runningWork(scene.client, scene.taskQueue)).length).toBe(3);
     const started = await json('feedback', 'sync', '--all', '--yes');
     expect(started.stderr).toContain('start a pass of 4 projects:');
+    expect(started.stderr).toMatch(new RegExp(`^ *${other}/theirs  sweep \\(already running\\)$`, 'm'));
+    expect(started.stderr).toMatch(new RegExp(`^ *${org}/prj_1  sweep$`, 'm'));
     expect(started.document).toMatchObject({ totals: { done: 4, failed: 0 } });
     expect(started.document.projects).toContainEqual(
       expect.objectContaining({ project: 'theirs', pass: 'sweep', joined: true }),
     );
     expect(await running(sweep('api_1'))).toBe(true);
 
-    // Temporal lists what runs a moment later.
     const cancel = async () => (await json('feedback', 'cancel', '--org', org, '--pass', 'review', '--yes')).document;
     await expect.poll(cancel).toMatchObject({
       projects: ['prj_1', 'prj_2'].map((project) => ({ project, pass: 'review', cancelRequested: true })),

@@ -21,7 +21,7 @@ export function devServerBinary(): string {
   return inject('temporal').devServerBinary;
 }
 
-/** A busy server may lose a part of a call, for which it waits 30 s itself; the next attempt is answered. */
+/** In milliseconds. A busy server may lose a part of a call and gives up after 30 s; it answers the next attempt. */
 const limits = limitCalls({ attemptMs: 30_000, longPollMs: 70_000, queryMs: 30_000 });
 
 /** Client and native connection to the shared real server. The client repeats lost calls, as docferry's does. */
