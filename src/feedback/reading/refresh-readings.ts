@@ -272,16 +272,22 @@ export async function noteAnswer(
 
 const isOpenList = (statuses: readonly string[]): boolean => statuses.join() === openStatuses.join();
 
-/** What the reading of a page shows of the service. */
+/**
+ * What the reading of a page shows of the service. Its dates are exact if an answer reaches from the entry at one bound to
+ * the entry at the other: a service that took date-times for their days would have left one out, or sent more. A lower
+ * bound alone shows nothing, because a day may begin there; nor does an upper bound of a whole second.
+ */
 function learntOf({ list }: RefreshPage, slices: readonly PassSlice[]) {
   const orders = slices.flatMap(({ order }) => order ?? []);
   const [slice] = slices;
   const isWhole = slices.length === 1 && slice !== undefined && list === 'all';
   const { dateFrom = null, dateTo = null, oldestSeen = null, newestSeen = null } = slice ?? {};
   const isExact =
-    (dateFrom !== null || dateTo !== null) &&
-    (dateFrom === null || oldestSeen === dateFrom) &&
-    (dateTo === null || newestSeen === shifted(dateTo, -1));
+    dateFrom !== null &&
+    dateTo !== null &&
+    oldestSeen === dateFrom &&
+    newestSeen === shifted(dateTo, -1) &&
+    Date.parse(dateTo) % 1_000 > 0;
   return {
     ...(orders.length > 0 && { oldest_first: Number(orders.every((order) => order === 'oldest')) }),
     ...(isWhole && isExact && { exact_dates: 1 }),

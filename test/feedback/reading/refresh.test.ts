@@ -48,20 +48,20 @@ async function pageOf(store: FeedbackStore, list: 'all' | 'open', head: boolean)
   return found;
 }
 
-/** Reads a page at a moment as the service answers: what lies within the dates asked for, less some. */
+/** Reads a page at a moment as the service answers: what lies within the dates asked for (`dated`: as it takes them), less some. */
 async function read(
   store: FeedbackStore,
   at: number,
   chosen: RefreshPage,
   served: FeedbackEntry[],
-  over: Partial<PageUpsert> = {},
+  { dated = (date) => date, ...over }: Partial<PageUpsert> & { dated?: (date: string) => string } = {},
 ): Promise<{ pass: PassRow; massMissing: number | null }> {
   const pass = await store.beginReading('acme', chosen, run, new Date(at));
   const slice = await store.currentSlice(pass.passId);
   const within = served.filter(
     ({ createdAt, status }) =>
-      (createdAt ?? '') >= (slice?.dateFrom ?? '') &&
-      (createdAt ?? '') < (slice?.dateTo ?? '9') &&
+      (createdAt ?? '') >= dated(slice?.dateFrom ?? '') &&
+      (createdAt ?? '') < dated(slice?.dateTo ?? '9') &&
       (slice?.statuses?.includes(status) ?? true),
   );
   const { massMissing } = await store.upsertPage(
@@ -424,6 +424,44 @@ describe('an entry that a complete reading has missed', () => {
     await read(at.store, begun + dayMs + 1_000, head, closed);
     expect((await pageOf(at.store, 'all', true)).left).toBe(0);
     expect(await at.rows("select status from feedback where id = 'e9'")).toEqual([{ status: 'resolved' }]);
+  });
+});
+
+describe('a service that takes date-times for their days', () => {
+  const midnight = (date: string) => (date.length > 1 ? `${date.slice(0, 10)}T00:00:00.000Z` : date);
+
+  // One entry an hour, the newest first, but for those that are left out: 95 are a page.
+  it.each([
+    {
+      name: 'the first entry of a day stands below the head, and another below the next page',
+      newest: '2026-02-10T23:30:00.000Z',
+      without: (place: number) => place === 191,
+      read: [0, 1, 1],
+    },
+    {
+      name: 'a page lies between the first entry of a day and the last moment of another',
+      newest: '2026-02-10T21:59:59.999Z',
+      without: (place: number) => [100, 101].includes(place) || (place > 192 && place < 214) || place > 300,
+      read: [1, 2, 2],
+    },
+  ])('loses no entry where $name', async ({ newest, without, read: places }) => {
+    await using at = await temporaryStore();
+    const all = Array.from({ length: 400 }, (_, place) =>
+      entry(`e${place}`, {
+        createdAt: new Date(Date.parse(newest) - place * hourMs).toISOString(),
+        status: 'resolved',
+      }),
+    ).filter((_, place) => !without(place));
+    await swept(at.store, all);
+    const pages = (await pagesOf(at.store, begun + dayMs))
+      .filter(({ list }) => list === 'all')
+      .sort((a, b) => (b.from ?? 0) - (a.from ?? 0));
+    for (const [n, place] of places.entries()) {
+      const chosen = pages[place];
+      if (chosen === undefined) throw new Error(`no page ${place}`);
+      await read(at.store, begun + dayMs + n * 1_000, chosen, all, { dated: midnight });
+    }
+    expect(await gone(at)).toEqual([]);
   });
 });
 
