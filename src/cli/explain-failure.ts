@@ -36,6 +36,8 @@ export function grpcFailure(error: Error): Failure {
   const said = status === null ? error.message : status.details;
   switch (status?.code) {
     case grpc.unavailable:
+    // By the server, after the call's deadline.
+    case grpc.cancelled:
     case grpc.deadlineExceeded: {
       const hint = 'check that it is running and that temporal.address is right';
       return failureOf('TemporalUnreachable', 'Temporal does not answer', hint);

@@ -36,7 +36,8 @@ interface CallLimits {
 const usualLimits: CallLimits = { attemptMs: 5_000, longPollMs: 70_000, queryMs: 10_000 };
 
 const attempts = 3;
-/** `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` of gRPC. */
+/** `CANCELLED`, `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` of gRPC. */
+const cancelled = 1;
 const deadlineExceeded = 4;
 const resourceExhausted = 8;
 
@@ -74,7 +75,7 @@ export function limitCalls({ attemptMs, longPollMs, queryMs }: CallLimits = usua
         last = status;
         if (isClosed || isOver(options.deadline)) return false;
         if (actOnce.has(method)) return neverSent(status) && retryableDecider(attempt, status);
-        if (status.code === deadlineExceeded) return attempt < attempts;
+        if (isUnanswered(status)) return attempt < attempts;
         return retryableDecider(attempt, status);
       },
     });
@@ -99,6 +100,11 @@ function endedWith(status: Status): Call {
 /** `DescribeSchedule` of `/temporal.api.workflowservice.v1.WorkflowService/DescribeSchedule`. */
 function methodOf({ method_definition: { path } }: CallOptions): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The deadline of an attempt has passed. If the server notices first, as on a busy machine, it cancels the call. */
+function isUnanswered({ code, details }: Status): boolean {
+  return code === deadlineExceeded || (code === cancelled && details !== 'Cancelled on client');
 }
 
 /** The server has refused the call, or there was no connection to send it on. */

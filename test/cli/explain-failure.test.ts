@@ -70,6 +70,7 @@ describe('other errors', () => {
     [new TemporalUnreachable('localhost:7233'), 'TemporalUnreachable', 3],
     [grpcError(14, 'connection refused'), 'TemporalUnreachable', 3],
     [grpcError(4, 'deadline exceeded'), 'TemporalUnreachable', 3],
+    [grpcError(1, 'Call cancelled'), 'TemporalUnreachable', 3],
     [grpcError(16, 'bad token'), 'TemporalRefused', 3],
     [grpcError(5, 'Namespace docs is not found.'), 'TemporalNotFound', 2],
     [new PortTaken({ host: '127.0.0.1', port: 7233, flag: '--port' }), 'PortTaken', 1],

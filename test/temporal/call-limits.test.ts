@@ -34,7 +34,11 @@ async function connected(address: string, attemptMs = limits.attemptMs): Promise
 }
 
 /** A client whose calls of this method get lost as said. */
-async function losing(method: string, isLost: (number: number, request: Buffer) => boolean, attemptMs?: number) {
+async function losing(
+  method: string,
+  isLost: (number: number, request: Buffer) => boolean | 'cancelled',
+  attemptMs?: number,
+) {
   const proxy = await silentProxy(
     useDevServer().address,
     (called, number, request) => called === method && isLost(number, request),
@@ -58,6 +62,23 @@ describe('a call that Temporal never answers', () => {
     const { scheduleId: id } = await client.schedule.getHandle(idOf('one.example')).describe();
     expect(id).toBe(idOf('one.example'));
     expect(count()).toBeGreaterThanOrEqual(2);
+  });
+
+  it('is made again when the server was the first to notice', async () => {
+    const { client, count } = await losing('DescribeSchedule', (number) => number === 1 && 'cancelled');
+    await expect(client.schedule.getHandle(idOf('one.example')).describe()).rejects.toThrow();
+    expect(count()).toBeGreaterThanOrEqual(2);
+  });
+
+  it('is not made again once the caller has given it up', async () => {
+    const { client, count } = await losing('DescribeSchedule', () => true, 3_600_000);
+    const givenUp = new AbortController();
+    const describe = () => client.schedule.getHandle(idOf('one.example')).describe();
+    const described = expect(client.withAbortSignal(givenUp.signal, describe)).rejects.toThrow();
+    await expect.poll(count, { interval: 10 }).toBe(1);
+    givenUp.abort();
+    await described;
+    expect(count()).toBe(1);
   });
 
   it('is made again when it asks a worker', async () => {

@@ -1,4 +1,4 @@
-import { connect, createServer, type ServerHttp2Session } from 'node:http2';
+import { connect, constants, createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -10,11 +10,12 @@ interface SilentProxy {
 
 /**
  * Passes gRPC calls on to a server, but never answers those that `isLost` names by method, the number of the call of
- * that method from 1 on, and the request's bytes. Lost calls do not reach the server. Stops with the test.
+ * that method from 1 on, and the request's bytes. Lost calls do not reach the server. Those that are 'cancelled' end at
+ * once, as a server ends a call after its deadline. Stops with the test.
  */
 export async function silentProxy(
   target: string,
-  isLost: (method: string, number: number, request: Buffer) => boolean,
+  isLost: (method: string, number: number, request: Buffer) => boolean | 'cancelled',
 ): Promise<SilentProxy> {
   const calls = new Map<string, number>();
   const upstream = connect(`http://${target}`);
@@ -29,7 +30,9 @@ export async function silentProxy(
     const pieces: Buffer[] = [];
     for await (const piece of stream) pieces.push(piece);
     const request = Buffer.concat(pieces);
-    if (isLost(method, number, request)) return;
+    const lost = isLost(method, number, request);
+    if (lost === 'cancelled') stream.close(constants.NGHTTP2_CANCEL);
+    if (lost) return;
     const { ':authority': _, 'grpc-timeout': __, ...kept } = headers;
     const onward = upstream.request(kept);
     onward.on('error', () => stream.destroy());
