@@ -30,7 +30,7 @@ import {
 } from '../rules/workflow-ids.ts';
 import type { Actor } from '../runs/rules/audit.ts';
 import { Semaphore } from '../semaphore.ts';
-import { failoverFor, hasCode } from '../temporal/connection.ts';
+import { failoverFor, grpc, hasCode } from '../temporal/connection.ts';
 import { type Failover, failoverIn, priorityOf, taskTimeoutFor } from '../temporal/rules/failover.ts';
 import { callsAtOnce, inBatches } from '../temporal/runs.ts';
 import { lastGrantOf, type PassTrace, untilNow, windowAfter } from './rules/carry-window.ts';
@@ -61,12 +61,6 @@ export class InFlight {
   }
 }
 
-/** Codes of gRPC. With the last two the server refuses an update before it arrives. */
-const cancelled = 1;
-const deadlineExceeded = 4;
-const resourceExhausted = 8;
-const failedPrecondition = 9;
-
 /** The workflow has ten updates already, of other processes: they are answered soon. */
 const crowdedForMs = 60_000;
 /** The server refuses updates after a failed workflow task, such as when a message crosses continue-as-new, and without a worker. */
@@ -82,8 +76,8 @@ export async function untilAdmitted<Answer>(send: () => Promise<Answer>): Promis
     } catch (error) {
       const passed = performance.now() - since;
       const isRefused =
-        (hasCode(error, new Set([resourceExhausted])) && passed < crowdedForMs) ||
-        (hasCode(error, new Set([failedPrecondition])) && passed < betweenTasksForMs);
+        (hasCode(error, grpc.resourceExhausted) && passed < crowdedForMs) ||
+        (hasCode(error, grpc.failedPrecondition) && passed < betweenTasksForMs);
       if (!isRefused) throw error;
       // Processes that were refused together do not come again together.
       await sleep(pauseMs * (0.5 + Math.random()));
@@ -317,7 +311,7 @@ export function budgetClientOf(
 
 /** A call whose deadline passes ends as exceeded or, if this side notices first, as cancelled. */
 const isUnanswered = (error: unknown): boolean =>
-  hasCode(error, new Set([cancelled, deadlineExceeded, failedPrecondition]));
+  hasCode(error, grpc.cancelled, grpc.deadlineExceeded, grpc.failedPrecondition);
 
 /** Null when no worker answers, or one of a version that cannot hand its ledger over. */
 function unlessUnanswered(error: unknown): null {

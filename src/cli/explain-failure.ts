@@ -15,20 +15,8 @@ import {
 } from '@temporalio/common';
 import { pathProblem } from '../files.ts';
 import { ExplainedError, type FailureType } from '../rules/errors.ts';
+import { grpc, grpcStatus } from '../temporal/connection.ts';
 import { explainedFailure, type Failure, failureOf } from './context.ts';
-
-/** gRPC status codes that mean something to an operator. */
-export const grpc = {
-  cancelled: 1,
-  deadlineExceeded: 4,
-  notFound: 5,
-  permissionDenied: 7,
-  resourceExhausted: 8,
-  failedPrecondition: 9,
-  unimplemented: 12,
-  unavailable: 14,
-  unauthenticated: 16,
-} as const;
 
 /** An error of a call to Temporal. */
 export function grpcFailure(error: Error): Failure {
@@ -60,12 +48,6 @@ export function grpcFailure(error: Error): Failure {
       }
       return failureOf('TemporalFailed', `Temporal said: ${said}`, searchAttributeHint(said));
   }
-}
-
-/** Code and details of a gRPC error, also of one wrapped in another; null for other errors. */
-export function grpcStatus(error: unknown): { code: number; details: string } | null {
-  if (isGrpcServiceError(error)) return { code: error.code, details: error.details };
-  return error instanceof Error && error.cause !== undefined ? grpcStatus(error.cause) : null;
 }
 
 function searchAttributeHint(said: string): string | null {

@@ -4,11 +4,18 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { Workflow, WorkflowResultType } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { Semaphore } from '../semaphore.ts';
-import { connectOptions, type Retry, retriesIn, TemporalUnreachable, triedAgain } from '../temporal/connection.ts';
+import {
+  connectOptions,
+  grpc,
+  hasCode,
+  type Retry,
+  retriesIn,
+  TemporalUnreachable,
+  triedAgain,
+} from '../temporal/connection.ts';
 import { bulkQueueOf } from '../temporal/rules/failover.ts';
 import { callsAtOnce, Detached, inBatches, StillRunning, waitForResult } from '../temporal/runs.ts';
 import { CliFailure, exitCodes, type LiveView, type Output, operationFailure, type Step } from './context.ts';
-import { grpc, grpcStatus } from './explain-failure.ts';
 import type { Session } from './session.ts';
 import { type Interrupt, onInterrupt } from './terminal/prompts.ts';
 
@@ -288,9 +295,8 @@ export async function askWorker<Answer>(
   try {
     return await client.withAbortSignal(givenUp.signal, () => client.withDeadline(endsAt, () => ask().catch(again)));
   } catch (error) {
-    const code = grpcStatus(error)?.code;
     // A call whose deadline has passed is cancelled at times, by the library or by the server.
-    const isUnanswered = code === grpc.deadlineExceeded || code === grpc.cancelled || isRefused(error);
+    const isUnanswered = hasCode(error, grpc.deadlineExceeded, grpc.cancelled) || isRefused(error);
     const polls = isUnanswered ? await workerPolls(client, taskQueue) : null;
     // If Temporal itself answers, it was the worker that did not.
     if (polls !== null) throw unanswered(taskQueue, polls && isRefused(error));
@@ -301,7 +307,7 @@ export async function askWorker<Answer>(
 }
 
 /** Temporal refuses a question when it has seen no worker, or none that completes the workflow's tasks. */
-const isRefused = (error: unknown): boolean => grpcStatus(error)?.code === grpc.failedPrecondition;
+const isRefused = (error: unknown): boolean => hasCode(error, grpc.failedPrecondition);
 
 function unanswered(taskQueue: string, failsTasks: boolean): CliFailure {
   if (!failsTasks) {

@@ -36,10 +36,6 @@ interface CallLimits {
 const usualLimits: CallLimits = { attemptMs: 5_000, longPollMs: 70_000, queryMs: 10_000 };
 
 const attempts = 3;
-/** `CANCELLED`, `DEADLINE_EXCEEDED` and `RESOURCE_EXHAUSTED` of gRPC. */
-const cancelled = 1;
-const deadlineExceeded = 4;
-const resourceExhausted = 8;
 
 /** Calls that wait for a workflow or a worker. All but a query carry an id, or only read. */
 const longPolls: ReadonlySet<string> = new Set([
@@ -104,12 +100,12 @@ function methodOf({ method_definition: { path } }: CallOptions): string {
 
 /** The deadline of an attempt has passed. If the server notices first, as on a busy machine, it cancels the call. */
 function isUnanswered({ code, details }: Status): boolean {
-  return code === deadlineExceeded || (code === cancelled && details !== 'Cancelled on client');
+  return code === grpc.deadlineExceeded || (code === grpc.cancelled && details !== 'Cancelled on client');
 }
 
 /** The server has refused the call, or there was no connection to send it on. */
 function neverSent({ code, details }: Status): boolean {
-  return code === resourceExhausted || details.startsWith('No connection established');
+  return code === grpc.resourceExhausted || details.startsWith('No connection established');
 }
 
 function sooner(deadline: CallOptions['deadline'], ms: number): number {
@@ -248,7 +244,7 @@ export async function connectClient(settings: TemporalSettings, limits?: CallLim
     const interceptors = { workflow: [clientTraces] };
     return new Client({ connection, namespace: options.namespace, dataConverter, interceptors });
   } catch (error) {
-    if (error instanceof TypeError || hasCode(error, refusals)) throw error;
+    if (error instanceof TypeError || hasCode(error, grpc.permissionDenied, grpc.unauthenticated)) throw error;
     throw new TemporalUnreachable(options.connection.address, { cause: error });
   }
 }
@@ -285,22 +281,39 @@ export function renewConnection<Options extends { address: string }>(
   };
 }
 
-const refusals: ReadonlySet<number> = new Set(Object.values({ permissionDenied: 7, unauthenticated: 16 }));
+/** The status codes of gRPC (https://grpc.github.io/grpc/core/md_doc_statuscodes.html) that tell failures apart here. */
+export const grpc = {
+  cancelled: 1,
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  aborted: 10,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
 
-/** Whether a call ended with one of these gRPC codes, however the error is wrapped. */
-export function hasCode(error: unknown, codes: ReadonlySet<number>): boolean {
-  if (isGrpcServiceError(error)) return codes.has(error.code);
-  return error instanceof Error && error.cause !== undefined && hasCode(error.cause, codes);
+/** Code and details of a gRPC error, also of one wrapped in another; null for other errors. */
+export function grpcStatus(error: unknown): { code: number; details: string } | null {
+  if (isGrpcServiceError(error)) return { code: error.code, details: error.details };
+  return error instanceof Error && error.cause !== undefined ? grpcStatus(error.cause) : null;
 }
 
-/** Transient gRPC codes. Others, such as a missing permission, will not change. */
-const transient: ReadonlySet<number> = new Set(
-  Object.values({ cancelled: 1, unknown: 2, deadline: 4, exhausted: 8, aborted: 10, internal: 13, unavailable: 14 }),
-);
+/** Whether a call ended with one of these codes of `grpc`, however the error is wrapped. */
+export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
+  const status = grpcStatus(error);
+  return status !== null && codes.includes(status.code);
+}
 
-/** Whether the server is away, restarting or overloaded, so that asking again may help. */
+/** Whether the server is away, restarting or overloaded, so that asking again may help: other codes will not change. */
 export function isOutage(error: unknown): boolean {
-  return hasCode(error, transient);
+  const { cancelled, unknown, deadlineExceeded, resourceExhausted, aborted, internal, unavailable } = grpc;
+  return hasCode(error, cancelled, unknown, deadlineExceeded, resourceExhausted, aborted, internal, unavailable);
 }
 
 /** An activity that failed and is retried, or that an operator has paused. */

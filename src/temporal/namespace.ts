@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, isGrpcServiceError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { msToTs, optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { schedulePrefix, searchAttributes } from '../rules/workflow-ids.ts';
+import { grpc, hasCode } from './connection.ts';
 import { keysIn } from './encryption.ts';
 import { priorityOf } from './rules/failover.ts';
 import { callsAtOnce, inBatches } from './runs.ts';
 
 const answerWithinMs = 10_000;
-/** `INDEXED_VALUE_TYPE_KEYWORD` and the status "not found" of Temporal's interface. */
+/** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's interface. */
 const keyword = 2;
-const notFound = 5;
-/** `INVALID_ARGUMENT`: a worker has answered that it failed. */
-const invalidArgument = 3;
 const dayMs = 86_400_000;
 
 /** Docferry's search attributes in a namespace. */
@@ -37,7 +35,7 @@ export async function describeNamespace(client: Client): Promise<{ retentionDays
     const ms = optionalTsToMs(config?.workflowExecutionRetentionTtl);
     return { retentionDays: ms === undefined ? null : Math.round(ms / dayMs) };
   } catch (error) {
-    if (isGrpcServiceError(error) && error.code === notFound) return null;
+    if (hasCode(error, grpc.notFound)) return null;
     throw error;
   }
 }
@@ -109,7 +107,8 @@ export async function writingKey(client: Client, workflowId: string): Promise<{ 
     const [key = null] = keysIn(answer);
     return { key, failed: false };
   } catch (error) {
-    if (isGrpcServiceError(error) && error.code === invalidArgument) return { key: null, failed: true };
+    // A worker has answered that it failed.
+    if (hasCode(error, grpc.invalidArgument)) return { key: null, failed: true };
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { registerSearchAttributes } from '../../local/prepare-namespace.ts';
 import { searchAttributes } from '../../rules/workflow-ids.ts';
-import { connectOptions } from '../../temporal/connection.ts';
+import { connectOptions, grpc, hasCode } from '../../temporal/connection.ts';
 import {
   createNamespace,
   describeNamespace,
@@ -18,7 +18,6 @@ import {
   noSuchThing,
   operationFailure,
 } from '../context.ts';
-import { grpc, grpcStatus } from '../explain-failure.ts';
 import { withTemporal } from '../session.ts';
 import { indent } from '../terminal/text.ts';
 
@@ -96,7 +95,7 @@ async function patiently<Result>(work: () => Promise<Result>, enough = (_: Resul
       const result = await work();
       if (enough(result) || Date.now() > giveUpAt) return result;
     } catch (error) {
-      if (grpcStatus(error)?.code !== grpc.notFound || Date.now() > giveUpAt) throw error;
+      if (!hasCode(error, grpc.notFound) || Date.now() > giveUpAt) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
@@ -121,8 +120,7 @@ async function stateOnCloud(client: Client): Promise<Pick<SearchAttributeState, 
   try {
     return await searchAttributeState(client);
   } catch (error) {
-    const refused: readonly unknown[] = [grpc.permissionDenied, grpc.unimplemented];
-    if (!refused.includes(grpcStatus(error)?.code)) throw error;
+    if (!hasCode(error, grpc.permissionDenied, grpc.unimplemented)) throw error;
     return { present: [], missing: Object.values(searchAttributes) };
   }
 }
