@@ -435,16 +435,18 @@ describe('a service that takes date-times for their days', () => {
     {
       name: 'the first entry of a day stands below the head, and another below the next page',
       newest: '2026-02-10T23:30:00.000Z',
+      begin: ['2026-02-07T01:30:00.000Z', '2026-02-03T02:30:00.000Z'],
       without: (place: number) => place === 191,
       read: [0, 1, 1],
     },
     {
       name: 'a page lies between the first entry of a day and the last moment of another',
       newest: '2026-02-10T21:59:59.999Z',
+      begin: ['2026-02-06T23:59:59.999Z', '2026-02-02T22:59:59.999Z'],
       without: (place: number) => [100, 101].includes(place) || (place > 192 && place < 214) || place > 300,
       read: [1, 2, 2],
     },
-  ])('loses no entry where $name', async ({ newest, without, read: places }) => {
+  ])('loses no entry where $name', async ({ newest, begin, without, read: places }) => {
     await using at = await temporaryStore();
     const all = Array.from({ length: 400 }, (_, place) =>
       entry(`e${place}`, {
@@ -456,6 +458,7 @@ describe('a service that takes date-times for their days', () => {
     const pages = (await pagesOf(at.store, begun + dayMs))
       .filter(({ list }) => list === 'all')
       .sort((a, b) => (b.from ?? 0) - (a.from ?? 0));
+    expect(pages.slice(0, 2).map(({ from }) => from)).toEqual(begin.map((date) => Date.parse(date)));
     for (const [n, place] of places.entries()) {
       const chosen = pages[place];
       if (chosen === undefined) throw new Error(`no page ${place}`);
