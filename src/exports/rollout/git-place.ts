@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { appendFile, lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { GitConfig } from '../../config/config.ts';
 import { errorCode, ifMissing } from '../../files.ts';
 import { counted } from '../../rules/text.ts';
@@ -117,16 +117,12 @@ export class GitPlace implements Place {
 
   /** The path in the checkout. A link in a repository may lead anywhere, so none is followed. */
   async #within(folder: string): Promise<string> {
-    const path = join(folder, this.#path);
-    const found = await lstat(path).catch(ifMissing(null));
-    const parent = await realpath(dirname(path)).catch(ifMissing(null));
-    const isInside = parent === folder || parent?.startsWith(folder + sep) || parent === null;
-    if (found?.isSymbolicLink() || !isInside) {
+    if ((await linkAmong(folder, [this.#path])) !== null) {
       throw new TargetRefused(
         `${this.#path} of ${this.#name} is, or lies behind, a symbolic link: name the file itself`,
       );
     }
-    return path;
+    return join(folder, this.#path);
   }
 
   /** Without the path of the checkout, which is gone by then. */
@@ -290,16 +286,10 @@ export class SiteFolder implements Place {
     return `${manifest.version} in service (${manifest.files.length} files), before: ${version ?? 'none'}`;
   }
 
-  /** Throws `TargetRefused` where one of the paths, or a folder above it, is a link: it may lead out of the checkout. */
+  /** Throws `TargetRefused` where one of the paths, or a folder above it, is a link. */
   async #requireNoLink(paths: readonly string[]): Promise<void> {
-    const steps = paths.flatMap((path) =>
-      path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/')),
-    );
-    for (const step of new Set(steps)) {
-      const path = join(this.#path, step);
-      const found = await lstat(path).catch(ifMissing(null));
-      if (found?.isSymbolicLink()) throw new TargetRefused(`${path} is a symbolic link: remove it from the repository`);
-    }
+    const link = await linkAmong(this.#path, paths);
+    if (link !== null) throw new TargetRefused(`${link} is a symbolic link: remove it from the repository`);
   }
 
   /** What docferry has put there; nothing when the marker is missing or damaged. */
@@ -314,4 +304,15 @@ export class SiteFolder implements Place {
     }
     return { version: null, files: [] };
   }
+}
+
+/** The first link below `folder` among the paths and the folders above them, null for none: it may lead out of the checkout. */
+async function linkAmong(folder: string, paths: readonly string[]): Promise<string | null> {
+  const steps = paths.flatMap((path) => path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/')));
+  for (const step of new Set(steps)) {
+    const path = join(folder, step);
+    const found = await lstat(path).catch(ifMissing(null));
+    if (found?.isSymbolicLink()) return path;
+  }
+  return null;
 }
