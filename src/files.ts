@@ -291,10 +291,10 @@ export async function filesBelow(folder: string): Promise<string[]> {
     .sort();
 }
 
-/** Lowercase hex SHA-256 of a file. Throws system errors. */
-export async function hashFile(file: string): Promise<string> {
+/** Lowercase hex SHA-256 of a file. Throws system errors, and "AbortError" once the signal is aborted. */
+export async function hashFile(file: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file, { highWaterMark: 1024 ** 2 })) hash.update(chunk);
+  for await (const chunk of createReadStream(file, { highWaterMark: 1024 ** 2, signal })) hash.update(chunk);
   return hash.digest('hex');
 }
 

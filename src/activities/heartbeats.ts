@@ -63,7 +63,8 @@ const bundleReaders: (keyof BundleStore)[] = [
 
 /**
  * The same dependencies for activities: an attempt changes something outside only while it is `stillMine`, which is asked
- * immediately before each change (E11). The last word on the pointer is asked within its move, that on a target by the guard of its step.
+ * immediately before each change (E11). The last word on a version and on the pointer is asked within the store's method, that
+ * on a target by the guard of its step.
  */
 export function whileMine(deps: ActivityDependencies): ActivityDependencies {
   const confirm = () => stillMine(deps);
@@ -72,6 +73,10 @@ export function whileMine(deps: ActivityDependencies): ActivityDependencies {
     ...deps,
     bundles: confirming(bundles, except(bundleReaders), confirm, {
       holds: confirming(bundles.holds, except(['of']), confirm),
+      async publish(stageId, version, seal, work) {
+        await confirm();
+        return bundles.publish(stageId, version, seal, { ...work, confirm });
+      },
       moveCurrent: (domain, version, epoch, at) =>
         bundles.moveCurrent(domain, version, epoch, at, { since: stepScheduledAt(), confirm }),
     }),

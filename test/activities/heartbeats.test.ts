@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { failedBy, type HeartbeatAnswer } from '../../src/activities/attempts.ts';
 import { stillMine, whileMine, withHeartbeats } from '../../src/activities/heartbeats.ts';
 import { activityScene, failureOf, mockActivity } from '../tools/activity-dependencies.ts';
@@ -139,6 +140,25 @@ describe('a step that is about to change something outside (E11)', () => {
       await stillMine({ recordHeartbeat });
     });
     expect(seen.details).toHaveLength(1);
+  });
+
+  it('asks again before a version appears, since its archive is copied for a while', async () => {
+    const scene = await activityScene();
+    try {
+      const answers: HeartbeatAnswer[] = ['accepted', 'over'];
+      const { bundles } = whileMine({ ...scene.deps, recordHeartbeat: async () => answers.shift() ?? 'over' });
+      let published = false;
+      vi.spyOn(scene.deps.bundles, 'publish').mockImplementation(async (...[, , , work]) => {
+        await sleep(100);
+        await work?.confirm?.();
+        published = true;
+        throw new Error('published');
+      });
+      const failure = await failureOf(mockActivity().run(() => bundles.publish('run-1', 'v1', 'seal')));
+      expect([failure?.type, published]).toEqual(['WorkerShutdown', false]);
+    } finally {
+      await scene.end();
+    }
   });
 
   it('asks before every method of a store, but for those that only read', async () => {

@@ -163,6 +163,8 @@ export type OnDamaged = (domain: string, error: RecordDamaged) => void;
 export interface Work {
   signal?: AbortSignal | undefined;
   onProgress?: (() => void) | undefined;
+  /** Called last before a version appears; throws to prevent it. */
+  confirm?: (() => Promise<void>) | undefined;
 }
 
 /** The step that moves the pointer, where Temporal may have given it up meanwhile. */

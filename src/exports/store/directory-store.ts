@@ -56,6 +56,7 @@ import {
   storeName,
   versionPath,
   versionsPath,
+  type Work,
 } from './bundle-store.ts';
 import { withStoreLock } from './directory-snapshot.ts';
 import {
@@ -166,7 +167,7 @@ export class DirectoryBundleStore implements BundleStore {
     await changing(this.#root, () => rm(this.#staging(stageId), { recursive: true, force: true }));
   }
 
-  async publish(stageId: string, version: string, seal: string): Promise<Manifest> {
+  async publish(stageId: string, version: string, seal: string, work: Work = {}): Promise<Manifest> {
     storeName('version', version);
     const staged = requireSealed(await this.#stagedText(stageId), stageId, seal);
     const manifest: Manifest = { version, ...staged };
@@ -175,7 +176,7 @@ export class DirectoryBundleStore implements BundleStore {
     if (published) return requireSameContent(published, manifest);
     const folder = this.#versionFolder(domain, version);
     const places = { building: tempName(join(this.#staging(stageId), 'version')), folder };
-    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places, this.#signer));
+    await changing(this.#root, () => putVersionFolder(this.#archive(stageId), manifest, places, this.#signer, work));
     return requireSameContent(await readVersionFolder(folder), manifest);
   }
 
@@ -468,6 +469,7 @@ async function putVersionFolder(
   manifest: Manifest,
   { building, folder }: { building: string; folder: string },
   signer: ManifestSigner | null,
+  { signal, confirm }: Work,
 ): Promise<void> {
   try {
     await mkdir(building);
@@ -475,7 +477,7 @@ async function putVersionFolder(
     await copyFile(archive, copy, constants.COPYFILE_FICLONE).catch((error: unknown) => {
       throw errorCode(error) === 'ENOENT' ? new StagedChanged('the staged archive is gone') : error;
     });
-    if ((await hashFile(copy)) !== manifest.archive.sha256) {
+    if ((await hashFile(copy, signal)) !== manifest.archive.sha256) {
       throw new StagedChanged('the staged archive is not the one that was verified');
     }
     await flushPath(copy);
@@ -483,6 +485,7 @@ async function putVersionFolder(
     await replaceFile(join(building, manifestName), text);
     if (signer) await replaceFile(join(building, signatureName), await signer.sign(text, manifest));
     await mkdir(dirname(folder), { recursive: true });
+    await confirm?.();
     await placeFolder(building, folder);
   } finally {
     await rm(building, { recursive: true, force: true });

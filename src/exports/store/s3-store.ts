@@ -153,6 +153,7 @@ export class S3BundleStore extends S3Records implements BundleStore {
       const path = `${versionPath(domain, version)}/${signatureName}`;
       await this.bucket.write(path, signature, null, immutable('text/plain; charset=utf-8'));
     }
+    await work.confirm?.();
     await this.bucket.write(manifestPath(domain, version), text, 'absent', immutable('application/json'));
     return requireSameContent(await this.#wholeManifest(domain, version), manifest);
   }

@@ -99,6 +99,17 @@ for (const backend of backends) {
       expect(await store.withArchive(siteDomain, v1, (path) => readFile(path, 'utf8'))).toBe('archive bytes');
     });
 
+    it('shows no version that is stopped, or not confirmed once its archive is there (E11)', async () => {
+      const { store } = await backend.scene();
+      await stage(store, 'run-1');
+      await expect(store.publish('run-1', v1, sealOfStaged(), { signal: AbortSignal.abort() })).rejects.toThrow();
+      const confirm = () => Promise.reject(new Error('given up'));
+      await expect(store.publish('run-1', v1, sealOfStaged(), { confirm })).rejects.toThrow('given up');
+      expect(await store.versions(siteDomain)).toEqual([]);
+      await expect(store.manifest(siteDomain, v1)).rejects.toBeInstanceOf(NoSuchVersion);
+      expect(await store.publish('run-1', v1, sealOfStaged())).toMatchObject({ version: v1 });
+    });
+
     it.skipIf(backend.kind === 'directory')(
       'completes what a dead publisher left: an archive without a manifest',
       async () => {
