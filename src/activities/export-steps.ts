@@ -419,7 +419,8 @@ export const createRolloutActivities = (deps: ActivityDependencies) => ({
     }
     const { elapsedMs: earlierMs } = earlierDetails({ version, elapsedMs: 0 });
     const began = performance.now();
-    const details = () => ({ version, elapsedMs: Math.round(earlierMs + performance.now() - began) });
+    // In whole seconds: an accepted heartbeat counts for the next changes only while its details stay the same.
+    const details = () => ({ version, elapsedMs: earlierMs + Math.floor((performance.now() - began) / 1_000) * 1_000 });
     const alive = () => stillMine(deps);
     // Of both, the answer about the attempt comes last: the one about the version may take a while.
     const guard = async () => {

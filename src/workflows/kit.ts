@@ -161,7 +161,7 @@ const rolloutRetry = { initialInterval: '1s', maximumInterval: '30s', maximumAtt
 
 /** Steps of a rollout. The configuration limits how long programs and checks take. */
 export const rolloutOptions = {
-  place: heavy({ startToCloseTimeout: '1h', retry: rolloutRetry }),
+  place: heavy({ startToCloseTimeout: '13h', retry: rolloutRetry }),
   run: {
     startToCloseTimeout: '13h',
     retry: rolloutRetry,

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   createApprovalActivities,
   createBundleActivities,
@@ -10,7 +10,9 @@ import {
   promoteUnlessHeld,
 } from '../../src/activities/export-steps.ts';
 import { createFetchActivities } from '../../src/activities/fetch-bundle.ts';
+import { whileMine } from '../../src/activities/heartbeats.ts';
 import { DirectoryPlace } from '../../src/exports/rollout/directory-place.ts';
+import type { RolloutRequest } from '../../src/exports/rollout/rollout-target.ts';
 import { versionName } from '../../src/exports/rules/site-export.ts';
 import { ManifestSigner } from '../../src/exports/signing/manifest-signer.ts';
 import {
@@ -263,6 +265,33 @@ describe('rollOut', () => {
     expect(await rolling(versionAt(1))).toMatchObject({ type: 'Superseded', nonRetryable: true });
     expect(await versionOf(target)).toBeNull();
     expect(await readdir(scene.folder)).not.toContain('site');
+  });
+
+  it('asks Temporal once for changes that follow one another at once, not for every file', async () => {
+    const { storeId, target } = await withVersions([1]);
+    const files = 400;
+    const take = async ({ guard }: RolloutRequest) => {
+      for (let file = 0; file < files; file += 1) await guard();
+      return 'done';
+    };
+    Object.assign(target.place, { take });
+    let asked = 0;
+    const recordHeartbeat = async () => {
+      asked += 1;
+      return 'accepted' as const;
+    };
+    const { rollOut } = createRolloutActivities(whileMine({ ...scene.deps, recordHeartbeat }));
+    // A millisecond passes with each look at the clock.
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+      nowMs += 1;
+      return nowMs;
+    });
+    onTestFinished(() => clock.mockRestore());
+    const pinned = { org: 'acme', domain, storeId, version: versionAt(1), target: target.name };
+    await run(() => rollOut({ ...pinned, previous: null, step: 'place', force: false }));
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThan(files / 10);
   });
 
   it('is given up after four failures of its own, however often workers lacked the target', async () => {
