@@ -146,10 +146,17 @@ export function publishFailure(error: unknown, domain: string): Error {
   return bundleFailure(error);
 }
 
+/** A browser that was ended, or started too slowly, gets so many attempts. */
+const browserTries = 4;
+
 /** The failure a workflow sees for an error on the way from a job to a published version. */
 export function bundleFailure(error: unknown): Error {
   if (isTemporalFailure(error)) return error;
-  if (error instanceof BrowserUnusable) return permanent('InvalidInput', `${error.message}: ${error.hint}`);
+  if (error instanceof BrowserUnusable) {
+    const message = `${error.message}: ${error.hint}`;
+    const goesOn = error.mayPass && failedBy('browser') < browserTries;
+    return goesOn ? transient('InvalidInput', message) : permanent('InvalidInput', message);
+  }
   // Known when it was polled, it has vanished before its bundle was asked for: the workflow starts another (E2).
   if (error instanceof NotFound) return permanent('JobFailed', 'the service no longer knows the job');
   if (error instanceof LinkRefused) return permanent('LinkRefused', error.message);

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { bundleFailure } from '../../src/activities/dependencies.ts';
 import {
   createApprovalActivities,
   createBundleActivities,
@@ -26,6 +27,7 @@ import {
 } from '../../src/exports/store/bundle-store.ts';
 import { summarizeChanges } from '../../src/exports/store/compare-manifests.ts';
 import { DirectoryBundleStore } from '../../src/exports/store/directory-store.ts';
+import { BrowserUnusable } from '../../src/exports/verify/find-browser.ts';
 import {
   type ActivityScene,
   activityScene,
@@ -461,4 +463,13 @@ describe('summarizeChanges', () => {
     expect(cut).toMatchObject({ pages: { added: 20 }, listed: { added: [] } });
     for (const result of [changes, cut]) expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(4_096);
   });
+});
+
+it('gives a browser that was ended four attempts, and one that is not there a single one', async () => {
+  const failing = (mayPass: boolean, earlier: number) =>
+    mockActivity(afterFailures('browser', earlier)).run(async () =>
+      bundleFailure(new BrowserUnusable('the browser ended', 'memory', mayPass)),
+    );
+  const failures = [await failing(true, 0), await failing(true, 2), await failing(true, 3), await failing(false, 0)];
+  expect(failures).toMatchObject([false, false, true, true].map((nonRetryable) => ({ nonRetryable })));
 });

@@ -8,6 +8,13 @@ import { candidatesOf, contentTypeOf } from './site-links.ts';
 export class BrowserUnusable extends ExplainedError {
   override readonly name = 'BrowserUnusable';
   readonly code = 'BrowserUnusable';
+  /** True when it may pass without a person, as when memory was short. */
+  readonly mayPass: boolean;
+
+  constructor(problem: string, hint: string, mayPass = false) {
+    super(problem, hint);
+    this.mayPass = mayPass;
+  }
 }
 
 /** A Chromium, and whether it may use its own sandbox. */

@@ -216,7 +216,8 @@ async function renderNow(
     } catch (error) {
       signal?.throwIfAborted();
       if (browser.isConnected()) throw error;
-      throw new BrowserUnusable('the browser ended while it rendered pages', 'look for what ended it: memory, a limit');
+      const hint = 'look for what ended it: memory, a limit';
+      throw new BrowserUnusable('the browser ended while it rendered pages', hint, true);
     } finally {
       signal?.removeEventListener('abort', stop);
       await browser.close().catch(() => undefined);
@@ -245,11 +246,13 @@ async function launch(program: string, sandbox: boolean, home: string): Promise<
   } catch (error) {
     const text = error instanceof Error ? error.message : '';
     const isSandbox = sandbox && /sandbox/i.test(text);
+    const isSlow = error instanceof Error && error.name === 'TimeoutError';
     throw new BrowserUnusable(
       `${program} cannot be started${isSandbox ? ' with its sandbox' : ''}`,
       isSandbox
         ? 'allow user namespaces to the user, or do without: `bundle.render.sandbox: false`, `--no-browser-sandbox`'
         : 'start it by hand with --headless to see why; it has to be a Chromium',
+      isSlow,
     );
   }
 }
