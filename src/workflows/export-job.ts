@@ -229,7 +229,9 @@ export class KeyGate {
         });
         const { continueAsNewSuggested, historyLength } = workflowInfo();
         const isLong = continueAsNewSuggested || historyLength >= eventsPerRun;
-        if (isLong || leavesBuild()) throw new WaitsInNextRun({ refused });
+        if (!isLong && !leavesBuild()) continue;
+        requireNotCancelled();
+        throw new WaitsInNextRun({ refused });
       } finally {
         this.#onChange(null);
       }

@@ -29,6 +29,7 @@ import {
   invalidInput,
   isOfBuild,
   leavesBuild,
+  requireNotCancelled,
   rolloutOptions,
   runStep,
   type Sent,
@@ -137,6 +138,7 @@ export class Approval {
         const lookMs = isOfBuild() ? waitMs / looksForBuild : nextMs;
         await condition(() => this.#decision !== null, Math.min(nextMs, lookMs), { summary });
         if (this.#decision !== null || reminding || !leavesBuild()) continue;
+        requireNotCancelled();
         throw new WaitsInNextRun({ awaited: { approval, bundle, reminded: remindAt === expiresAt } });
       }
     } finally {
