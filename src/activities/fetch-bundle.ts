@@ -158,26 +158,13 @@ async function keepOrStage(
   stage: () => Promise<void>,
 ) {
   const { pages, files, archive, contentDigest } = staged;
-  let current = await deps.bundles.current(input.domain);
-  const { hold, waiting } = await holdOf(deps, input.domain, contentDigest);
-  // A rollback that ended between its hold and the pointer left another version in service.
-  if (hold && !hold.refused && hold.version !== current?.version) {
-    await provenManifest(deps.bundles, input.domain, hold.version);
-    await pointAt(deps.bundles, input.domain, hold.version, new Date(hold.since));
-    current = await deps.bundles.current(input.domain);
-  }
+  const { current, hold, waiting } = await standingOf(deps, input.domain, contentDigest);
   const heldAt = hold?.version ?? null;
   const facts = { pages, files: files.length, archive, contentDigest, seal: sealOf(staged) };
   const found = { ok: true as const, ...facts, current, heldAt };
   const known = input.force ? null : versionWithContent({ contentDigest, current, waiting });
   // An earlier attempt may have published it already: publishing it again finishes that.
   if (known !== null && known !== ownVersion(input, contentDigest)) {
-    // A run that was cut off between the hold and the pointer left the refused version in service.
-    if (hold?.refused && hold.refused.version === current?.version) {
-      const reason = hold.reason ?? 'a check refused it';
-      await returnSite(deps.bundles, { domain: input.domain, version: known, reason, at: new Date(hold.since) });
-      found.current = await deps.bundles.current(input.domain);
-    }
     // Nothing changed, so nothing will be published (E6). Described first: another attempt needs the download.
     const kept = await describeKept(deps, site, { version: known, serving: heldAt ?? known });
     await deps.bundles.discardStaged(input.stageId);
@@ -257,24 +244,38 @@ async function isOvertaken(
 }
 
 /**
- * The hold, and the version that has the content besides the held one: the one that waits for the release or, when none
- * waits, any that is kept, such as the one that was rolled back from.
+ * What is in service, the hold, and the version that has the content besides the held one: the one that waits for the
+ * release or, when none waits, any that is kept, such as the one that was rolled back from. A rollback or a return that
+ * ended between its hold and the pointer left another version in service: it is taken to its end first.
  */
-async function holdOf({ bundles }: ActivityDependencies, domain: string, contentDigest: string) {
-  const hold = await bundles.holds.of(domain);
-  if (hold === null) return { hold, waiting: null };
+async function standingOf({ bundles }: ActivityDependencies, domain: string, contentDigest: string) {
+  let current = await bundles.current(domain);
+  let hold = await bundles.holds.of(domain);
+  if (hold && (hold.refused ? hold.refused.version === current?.version : hold.version !== current?.version)) {
+    const at = new Date(hold.since);
+    if (hold.refused) {
+      const reason = hold.reason ?? 'a check refused it';
+      await returnSite(bundles, { domain, version: hold.refused.version, reason, at });
+    } else {
+      await provenManifest(bundles, domain, hold.version);
+      await pointAt(bundles, domain, hold.version, at);
+    }
+    current = await bundles.current(domain);
+    hold = await bundles.holds.of(domain);
+  }
+  if (hold === null) return { current, hold, waiting: null };
   if (hold.refused) {
     const isRefused = hold.refused.contentDigest === contentDigest;
-    if (isRefused) return { hold, waiting: await manifestIfThere(bundles, domain, hold.refused.version) };
+    if (isRefused) return { current, hold, waiting: await manifestIfThere(bundles, domain, hold.refused.version) };
     // What is in service again is other content too; anything else ends the hold once it becomes current.
-    const isBack = (await bundles.current(domain))?.contentDigest === contentDigest;
+    const isBack = current?.contentDigest === contentDigest;
     if (isBack) await bundles.holds.release(domain, hold.refused.version);
-    return { hold: null, waiting: null };
+    return { current, hold: null, waiting: null };
   }
   // The waiting version may have been removed by hand.
   const waiting = hold.waiting && (await manifestIfThere(bundles, domain, hold.waiting));
   const kept = waiting || (await bundles.versions(domain)).find((found) => found.contentDigest === contentDigest);
-  return { hold, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
+  return { current, hold, waiting: kept ? { version: kept.version, contentDigest: kept.contentDigest } : null };
 }
 
 /** Describes the stored version that matches; targets should run `serving`, another one on a held site. */

@@ -5,6 +5,7 @@ import {
   isCancellation,
   log,
   makeContinueAsNewFunc,
+  patched,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -191,7 +192,9 @@ class ExportRun {
       this.#publication.published = { version, contentDigest, url };
       // A target that does not run what is current may run anything: nothing is known of what its readers got.
       const wanted = { version: heldAt ?? version, previous: heldAt ?? version, known: rollouts };
-      const isNowhere = heldAt === version && kept.reasons !== undefined;
+      // The version before a refused one may have the same content: then it is in service, and reaches the targets.
+      const isRefused = heldAt === version && kept.reasons !== undefined;
+      const isNowhere = isRefused && (bundle.current === null || !patched('held-in-service'));
       const put = isNowhere ? null : await this.#rollOut(wanted, settings.targets, heldAt);
       // A check's hold, whose return is tried again: it is said for as long as it fails.
       const left = kept.reasons && heldAt !== null ? leftBehind(heldAt, this.view.rollouts) : [];

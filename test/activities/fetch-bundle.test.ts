@@ -220,6 +220,15 @@ describe('fetchBundle', () => {
     expect(await fetched(newJob.jobId, at(9))).toMatchObject({ heldAt: good, current: { version: good } });
     expect(await current()).toBe(good);
 
+    // So does one of other content, and a version that was refused is never returned to.
+    await fetched(newJob.jobId, at(9), true);
+    const alsoForced = `${await current()}`;
+    vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
+    await expect(run(() => returnToVersionBefore({ ...half, version: alsoForced }))).rejects.toThrow('away');
+    expect(await current()).toBe(alsoForced);
+    expect(await fetched(jobId, at(9))).toMatchObject({ kept: { version: good }, current: { version: good } });
+    expect((await bundles.current(domain))?.before ?? []).not.toContain(alsoForced);
+
     // A person forces it, and a check refuses it again; then the service goes back to what is in service.
     expect(await fetched(newJob.jobId, at(10), true)).toMatchObject({ kept: null, published: { heldAt: null } });
     expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261110', null]);

@@ -542,7 +542,7 @@ describe('a version that a step refuses (E9)', () => {
     const { version } = unchanged.kept;
     const reasons = [{ rule: 'check-failed', path: null, detail: 'us: the old version' }];
     const again = await refused({
-      fetchBundle: async () => ({ ...unchanged, heldAt: version, kept: { ...unchanged.kept, reasons } }),
+      fetchBundle: async () => ({ ...unchanged, current: null, heldAt: version, kept: { ...unchanged.kept, reasons } }),
     });
     expect(again.result).toMatchObject({ outcome: 'unchanged', version, held: version, reasons });
     expect(again.calls.rollOut).toBeUndefined();
@@ -554,6 +554,7 @@ describe('a version that a step refuses (E9)', () => {
     expect(result).toMatchObject({ outcome: 'rollout-failed', held: null, reasons: [], rollouts: [{}, {}, {}] });
     expect(calls.returnToVersionBefore).toBeUndefined();
     const reasons = [{ rule: 'check-failed', path: null, detail: 'us: the old version' }];
+    const { version } = unchanged.kept;
     const held = await refused({
       fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
       rollOut: () => refuse('still wrong'),
@@ -564,6 +565,11 @@ describe('a version that a step refuses (E9)', () => {
       held: before,
       reasons: [{ rule: 'return-failed', detail: expect.stringContaining('but not eu (still wrong)') }, ...reasons],
     });
+    // A forced version was refused, and the same content is back in service as the version before.
+    const same = await refused({
+      fetchBundle: async () => ({ ...unchanged, heldAt: version, kept: { ...unchanged.kept, reasons } }),
+    });
+    expect(same.calls.rollOut).toMatchObject([{ version }, { version }, { version }]);
     const quiet = await refused({
       fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
     });
