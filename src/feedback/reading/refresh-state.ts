@@ -174,7 +174,8 @@ async function candidatePages(
   const known = sql`case when p.left_entries = 0 then 0 when ${since} > ${many} then ${since} else ${many} end`;
   const changes = sql`(p.rate * ${t} * ${t} - 2 * p.rate_seen * ${t} + p.rate_seen_squared) / 2`;
   const worth = sql`cast(w.weight as double precision) / p.requests * (${changes} + ${known})`;
-  const rank = sql`case when p.date_to >= ${sql.lit(end)} then 2 when p.again_from <= ${at} then 1 else 0 end`;
+  const isHead = sql`p.list <> 'undated' and p.date_to >= ${sql.lit(end)}`;
+  const rank = sql`case when ${isHead} then 2 when p.again_from <= ${at} then 1 else 0 end`;
   const most = 2 * projects.length + candidates;
   // Not a plain join: SQLite would read the list of projects anew for each page.
   const { rows } =

@@ -170,6 +170,25 @@ describe('the pages of a project', () => {
     process.stdout.write(`the next of 11,000 pages: ${took.sort((a, b) => a - b)[5]?.toFixed(1)} ms\n`);
   });
 
+  it('are compared beside the newest ones, however many projects have entries without a date', async () => {
+    await using at = await temporaryStore();
+    const many = Array.from({ length: 21 }, (_, place) => ({ project: `p${place}`, weight: 1, atMostMs: null }));
+    const all = entries(200);
+    for (const { project } of many) {
+      await wholePass(at.store, project, [...all, entry('undated', { createdAt: null })], { project });
+    }
+    const names = many.map(({ project }) => project);
+    await at.store.prepareRefresh('acme', names, begun + 600_000);
+    const isAgain = "project_id = 'p7' and list = 'all' and date_to < 8.64e15";
+    await at.run(`update refresh_pages set again = ${begun}, again_from = ${begun} where ${isAgain}`);
+    const { pages } = await at.store.refreshView('acme', many, begun + dayMs);
+    const [again] = await at.rows(`select count(*) as pages from refresh_pages where ${isAgain}`);
+    expect(again?.pages).toBeGreaterThan(0);
+    expect(pages.filter((one) => one.again !== null)).toHaveLength(Number(again?.pages));
+    expect(pages.filter(({ to, list }) => to === null && list !== 'undated')).toHaveLength(42);
+    expect(pages).toHaveLength(62);
+  });
+
   it('are cut again without losing the page that is read by half', async () => {
     await using at = await temporaryStore();
     const all = entries(400);
