@@ -226,10 +226,10 @@ class RefreshCall {
       if (choice === null) break;
       pace = afterRequest(pace, settings, at, choice.pays);
     }
-    const hasPages = view.pages.length > 0 || view.projects.some(isUnread);
+    const isFirstLeft = view.projects.some(isUnread);
     const next = [
-      hasPages ? nextRequestAt(pace, settings, at) : null,
-      view.projects.some(isUnread) ? nextFirstAt(pace, settings, at) : null,
+      view.pages.length > 0 || isFirstLeft ? nextRequestAt(pace, settings, at) : view.readableFrom,
+      isFirstLeft ? nextFirstAt(pace, settings, at) : null,
     ].filter((moment) => moment !== null);
     this.#nextDueAt = due > 0 ? at : Math.min(at + hourMs, ...next);
     return due;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
-import { BadRequest, ServerError } from '../../src/service/errors.ts';
+import { BadRequest, PlanRequired, ServerError } from '../../src/service/errors.ts';
 import { Database } from '../../src/sqlite.ts';
 import { type ActivityScene, mockActivity } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
@@ -300,6 +300,35 @@ describe('what cannot be read', () => {
       await refresh(scene);
     }
     expect(await open()).toEqual([]);
+  });
+
+  it.each([
+    ['a server that failed for a moment', new ServerError('the service has a problem (502)', 502, null), 4],
+    ['a project that the service refused once', new PlanRequired('not allowed', ''), 1],
+  ])('is read again when its pause ends, not an hour later: %s', async (_what, error, requests) => {
+    scene = await refreshScene({ entries: 60, requests: 1e6 });
+    await refresh(scene);
+    const { service } = scene.deps.organizations[0] ?? {};
+    if (!service) throw new Error('no organization');
+    let left = requests;
+    const failing = {
+      ...service,
+      getFeedbackPage: (...request: Parameters<typeof service.getFeedbackPage>) => {
+        if (left === 0) return service.getFeedbackPage(...request);
+        left -= 1;
+        request[2]?.beforeSend?.();
+        return Promise.reject(error);
+      },
+    };
+    Object.assign(scene.deps.organizations[0] ?? {}, { service: failing });
+    later(hourMs / 2);
+    expect((await refresh(scene)).projects).toMatchObject([{ problem: expect.stringContaining(error.name) }]);
+    expect(left).toBe(0);
+    const [paused] = rows('select min(not_before) as until from refresh_pages');
+    expect(paused?.until).toBeGreaterThan(Date.now());
+    expect(scene.postponed.at(-1)).toBe(paused?.until);
+    later(Number(paused?.until) - Date.now());
+    expect((await refresh(scene)).pages).toBeGreaterThan(0);
   });
 
   it('costs a request a pause, however many pages a project has that is gone, and is read when it is back', async () => {

@@ -31,7 +31,19 @@ export type RefreshView = Awaited<ReturnType<typeof refreshView>>;
 export async function refreshView(db: Db, org: string, projects: readonly RefreshedProject[], at: number) {
   /** The pages that may be worth most, and all that bring new entries or were found to lack some. */
   const pages = await candidatePages(db, org, projects, at);
-  return { ...(await refreshState(db, org, projects, at)), pages };
+  /** When the first page that is left alone may be read, if all are; null when none is left alone. */
+  const readableFrom = pages.length > 0 ? null : await firstPauseEnd(db, org, at);
+  return { ...(await refreshState(db, org, projects, at)), pages, readableFrom };
+}
+
+async function firstPauseEnd(db: Db, org: string, at: number): Promise<number | null> {
+  const { moment } = await db
+    .selectFrom('refresh_pages')
+    .select((row) => row.fn.min('not_before').as('moment'))
+    .where('org_id', '=', org)
+    .where('not_before', '>', at)
+    .executeTakeFirstOrThrow();
+  return moment;
 }
 
 /** Pace and projects at a moment. */
@@ -68,7 +80,7 @@ export async function refreshOutlook(
   org: string,
   projects: readonly RefreshedProject[],
   at: number,
-): Promise<RefreshView> {
+): Promise<Omit<RefreshView, 'readableFrom'>> {
   const rows = await db.selectFrom('refresh_pages').selectAll().where('org_id', '=', org).execute();
   return { ...(await refreshState(db, org, projects, at)), pages: rows.map(pageOf) };
 }
