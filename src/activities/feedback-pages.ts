@@ -57,6 +57,7 @@ export class PageReader {
   readonly #signal: AbortSignal;
   #failures = 0;
   #tries: number;
+  #failure: Error | null = null;
   #pauseMs = 0;
   /** By the budget's clock: proofs of several workers are compared (S4, decisions/0049). */
   #requests = { uncounted: 0, askedAt: scheduledAt(), seenAt: scheduledAt() };
@@ -72,6 +73,11 @@ export class PageReader {
   /** Failed tries of the next page. */
   get tries(): number {
     return this.#tries;
+  }
+
+  /** Why the last request brought no page, if another try may; null else. */
+  get failure(): Error | null {
+    return this.#failure;
   }
 
   /**
@@ -96,6 +102,7 @@ export class PageReader {
   succeeded(): void {
     this.#tries = 0;
     this.#failures = 0;
+    this.#failure = null;
   }
 
   async pause(): Promise<void> {
@@ -140,7 +147,8 @@ export class PageReader {
 
   #tryAgain(reason: string, pauses: readonly number[]): null {
     const pauseMs = pauses[this.#tries];
-    if (pauseMs === undefined) throw new BrokenPage(reason);
+    this.#failure = new BrokenPage(reason);
+    if (pauseMs === undefined) throw this.#failure;
     this.#tries += 1;
     this.#pauseMs = pauseMs;
     return null;
@@ -149,6 +157,7 @@ export class PageReader {
   /** A failure that may pass is retried once here, with another permit; after that Temporal retries. */
   async #retry(error: ServerError | NetworkError): Promise<null> {
     this.#failures += 1;
+    this.#failure = error;
     if (this.#failures > 1 || activityInfo().attempt > 1) throw error;
     await sleep(pauseAfterFailureMs, undefined, { signal: this.#signal });
     return null;
@@ -368,6 +377,12 @@ export class PassReading {
     });
     this.massMissing = stored.massMissing;
     this.reader.counted();
+  }
+
+  /** Why the last request brought no page, if another try may; null else. */
+  async failure(): Promise<Error | null> {
+    const { failure } = this.reader;
+    return failure instanceof BrokenPage ? this.#badPageFailure(failure) : failure;
   }
 
   async #badPageFailure({ message }: BrokenPage): Promise<Error> {

@@ -342,15 +342,24 @@ class RefreshCall {
     }
   }
 
-  /** A page or a project that cannot be read is named and left alone for a while. Throws what concerns all of them. */
-  async #cannotRead(row: PassRow, error: unknown): Promise<void> {
+  /**
+   * A page or a project that cannot be read is left alone for a while. What may pass is named only if it comes again: a
+   * failure of the server, if others were read meanwhile. `nextAt`: it has tries left, but the next request goes out then.
+   * Throws what concerns all of them.
+   */
+  async #cannotRead(row: PassRow, error: unknown, nextAt: number | null = null): Promise<void> {
     const failure = serviceFailure(error);
     const mayPass = error instanceof ServerError || error instanceof NetworkError;
     const isOfPage = failure instanceof ApplicationFailure && (error instanceof ServiceError || failure.nonRetryable);
     if (mayPass) this.#failures += 1;
     if (!isOfPage || this.#signal.aborted || this.#failures >= mostFailures) throw failure;
     const at = this.#now;
-    const notBefore = at + (mayPass ? this.#settings.everyMs : brokenPauseMs);
+    const last = await this.#deps.feedback.lastPause(row);
+    const comesAgain = last.until > 0 && (!mayPass || last.answeredAt > last.until - this.#settings.everyMs);
+    const isNamed = comesAgain || (!mayPass && nextAt === null);
+    const pauseMs = isNamed ? brokenPauseMs : this.#settings.everyMs;
+    // Others go before it at least once, however long the next request takes.
+    const notBefore = Math.min(at + hourMs, Math.max(at, nextAt ?? at) + pauseMs);
     const wholeProject = error instanceof NotFound || error instanceof PlanRequired;
     if (row.pass === 'refresh') await this.#deps.feedback.abandonReading(row.passId, { at, notBefore, wholeProject });
     else await this.#deps.feedback.deferFirstReading({ org: this.#org, project: row.project }, notBefore);
@@ -358,7 +367,7 @@ class RefreshCall {
     const problem = `${failure.type}: ${failure.message}`;
     this.#findingsOf(row.project).problem = problem;
     // Here, as the result of the run does not name every project.
-    const failed = refreshNotices(row.project, problem);
+    const failed = isNamed ? refreshNotices(row.project, problem) : [];
     await recordNotices(this.#deps, failed, { org: this.#org, by: `run ${runOf().runId}`, at: new Date(at) });
     if (row.pass === 'refresh' || failure.type !== 'OutOfReach') return;
     // Its cursor stays dead, and nothing shows where to go on: the next request begins another reading.
@@ -382,7 +391,12 @@ class RefreshCall {
     return found;
   }
 
-  #result(outcome: RefreshPagesResult['outcome'], wait: PermitWait | null = null): RefreshPagesResult {
+  async #result(outcome: RefreshPagesResult['outcome'], wait: PermitWait | null = null): Promise<RefreshPagesResult> {
+    // Else the next call would begin with it, and count its tries from one.
+    for (const reading of this.#readings.values()) {
+      const failure = await reading.failure();
+      if (failure !== null) await this.#cannotRead(reading.row, failure, wait?.waitUntil ?? this.#nextDueAt);
+    }
     return {
       storeId: this.#deps.feedback.identity,
       outcome,

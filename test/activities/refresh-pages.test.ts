@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createWatchActivities } from '../../src/activities/watch-steps.ts';
-import { BadRequest, PlanRequired, ServerError } from '../../src/service/errors.ts';
+import type { FeedbackQuery } from '../../src/service/documentation-service.ts';
+import { BadRequest, MalformedResponse, PlanRequired, ServerError } from '../../src/service/errors.ts';
 import { Database } from '../../src/sqlite.ts';
 import { type ActivityScene, mockActivity } from '../tools/activity-dependencies.ts';
 import { compareWithTruth } from '../tools/feedback/feedback-truth.ts';
@@ -220,6 +221,25 @@ describe('a project', () => {
   });
 });
 
+/** Has the service fail where `errorOf` says so; returns what ends that. */
+function failWhere(errorOf: (project: string, query: FeedbackQuery) => Error | null): () => void {
+  const [organization] = scene.deps.organizations;
+  if (!organization) throw new Error('no organization');
+  const { service } = organization;
+  const failing = {
+    ...service,
+    getFeedbackPage: (...request: Parameters<typeof service.getFeedbackPage>) => {
+      const [project, query, options] = request;
+      const error = errorOf(project, query);
+      if (error === null) return service.getFeedbackPage(...request);
+      options?.beforeSend?.();
+      return Promise.reject(error);
+    },
+  };
+  Object.assign(organization, { service: failing });
+  return () => void Object.assign(organization, { service });
+}
+
 describe('what cannot be read', () => {
   it('leaves a project that the service does not know to its problem, and reads the others', async () => {
     scene = await refreshScene({ entries: 150 }, { projects: ['prj_1', 'renamed'] });
@@ -308,19 +328,12 @@ describe('what cannot be read', () => {
   ])('is read again when its pause ends, not an hour later: %s', async (_what, error, requests) => {
     scene = await refreshScene({ entries: 60, requests: 1e6 });
     await refresh(scene);
-    const { service } = scene.deps.organizations[0] ?? {};
-    if (!service) throw new Error('no organization');
     let left = requests;
-    const failing = {
-      ...service,
-      getFeedbackPage: (...request: Parameters<typeof service.getFeedbackPage>) => {
-        if (left === 0) return service.getFeedbackPage(...request);
-        left -= 1;
-        request[2]?.beforeSend?.();
-        return Promise.reject(error);
-      },
-    };
-    Object.assign(scene.deps.organizations[0] ?? {}, { service: failing });
+    failWhere(() => {
+      if (left === 0) return null;
+      left -= 1;
+      return error;
+    });
     later(hourMs / 2);
     expect((await refresh(scene)).projects).toMatchObject([{ problem: expect.stringContaining(error.name) }]);
     expect(left).toBe(0);
@@ -329,6 +342,71 @@ describe('what cannot be read', () => {
     expect(scene.postponed.at(-1)).toBe(paused?.until);
     later(Number(paused?.until) - Date.now());
     expect((await refresh(scene)).pages).toBeGreaterThan(0);
+  });
+
+  const two = ['prj_1', 'prj_2'];
+  const twoProjects = [{ id: 'acme', projects: two.map((id) => ({ id })), domains: [] }];
+  const unreadable = () => new MalformedResponse('the service answered with HTML');
+  const broken = () => new ServerError('the service has a problem (500)', 500, null);
+  const openNotices = async () => (await scene.deps.feedback.noticeRows('acme')).filter(({ open }) => open);
+  const isNamed = [{ type: 'pass.failed', subject: 'prj_1/refresh' }];
+
+  it.each([
+    ['an unreadable one', unreadable, { share: 0.25, everyMs: 300_000 }],
+    ['one that the server fails to send', broken, { share: 0.5, everyMs: 60_000 }],
+  ])('is named and leaves others their turn at any pace: %s', async (_what, error, pace) => {
+    scene = await refreshScene({ entries: 60, requests: 1e6, organizations: twoProjects }, { ...pace, projects: two });
+    await refresh(scene);
+    later(pace.everyMs);
+    await refresh(scene);
+    const asked: Record<string, number> = { prj_1: 0, prj_2: 0 };
+    const mend = failWhere((project, { status }) => {
+      asked[project] = (asked[project] ?? 0) + 1;
+      return project === 'prj_1' && status === undefined ? error() : null;
+    });
+    for (let run = 0; run < 12; run += 1) {
+      later(pace.everyMs);
+      await refresh(scene);
+    }
+    expect(asked.prj_2).toBeGreaterThan((asked.prj_1 ?? 0) / 2);
+    expect(await openNotices()).toMatchObject(isNamed);
+    mend();
+    for (let run = 0; run < 20 && (await openNotices()).length > 0; run += 1) {
+      later(pace.everyMs);
+      await refresh(scene);
+    }
+    expect(await openNotices()).toEqual([]);
+  });
+
+  it('is named and leaves others their turn when it is the first reading of a project', async () => {
+    const settings = { requests: 4, reserve: 0, windowMs: hourMs, arrivalMs: 500 };
+    scene = await refreshScene({ entries: 60, requests: 1e6, organizations: twoProjects }, { projects: two, settings });
+    failWhere((project) => (project === 'prj_1' ? unreadable() : null));
+    for (let run = 0; run < 3; run += 1) {
+      await refresh(scene);
+      later(hourMs / 2);
+    }
+    expect(compareWithTruth(scene, 'prj_2')).toMatchObject({ missing: 0 });
+    expect(await openNotices()).toMatchObject(isNamed);
+  });
+
+  it.each([0.02, 0.25, 0.5])('names no page while the whole service is down, at a share of %d', async (share) => {
+    scene = await refreshScene({ entries: 60, requests: 1e6, organizations: twoProjects }, { share, projects: two });
+    await refresh(scene);
+    const mend = failWhere(broken);
+    for (let run = 0; run < 8; run += 1) {
+      later(hourMs / 4);
+      await refresh(scene).catch(() => {});
+    }
+    expect(await openNotices()).toEqual([]);
+    mend();
+    for (const project of two) scene.sandbox.addEntries(project, { count: 2 });
+    for (let run = 0; run < 8; run += 1) {
+      later(hourMs);
+      await refresh(scene);
+    }
+    for (const project of two) expect(compareWithTruth(scene, project)).toMatchObject({ missing: 0 });
+    expect(await openNotices()).toEqual([]);
   });
 
   it('costs a request a pause, however many pages a project has that is gone, and is read when it is back', async () => {

@@ -17,7 +17,7 @@ import {
 } from '../rules/slice.ts';
 import type { ProjectFindings } from '../rules/sync.ts';
 import { matching, ofProject } from '../store/queries.ts';
-import type { Trx } from '../store/tables.ts';
+import type { Db, Trx } from '../store/tables.ts';
 import { cameWithoutId, tombstoneEntries } from './pass-facts.ts';
 import {
   appendPlanned,
@@ -161,6 +161,19 @@ async function readingsUnderWay(db: Trx, { org, project }: { org: string; projec
     .orderBy('started_at')
     .execute();
   return rows.map(passRow);
+}
+
+/** Until when a reading was last left alone, 0 for never, and when any project of its organization last answered. */
+export async function lastPause(db: Db, pass: PassRow): Promise<{ until: number; answeredAt: number }> {
+  const page = pagesOfProject(db, pass).where('pass_id', '=', pass.passId);
+  const left = pass.pass === 'refresh' ? page : projectRow(db, pass);
+  const { answered } = await db
+    .selectFrom('refresh_projects')
+    .select((row) => row.fn.max('answered_at').as('answered'))
+    .where('org_id', '=', pass.org)
+    .executeTakeFirstOrThrow();
+  const { not_before: until = 0 } = (await left.executeTakeFirst()) ?? {};
+  return { until, answeredAt: Date.parse(answered ?? isoText(0)) };
 }
 
 /** How a reading is given up. Moments in milliseconds. */

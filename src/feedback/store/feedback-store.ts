@@ -28,6 +28,7 @@ import {
   endFirstReading,
   endRefreshRun,
   type GivenUp,
+  lastPause,
 } from '../reading/refresh-readings.ts';
 import {
   changeProject,
@@ -97,6 +98,7 @@ export async function sqlFeedbackStore(db: Db, { place, privacy, scrub }: StoreS
       listSlices,
       listPasses,
       refreshView,
+      lastPause,
       readableProjects,
       refreshOutlook,
       refreshDelays,
