@@ -326,7 +326,7 @@ export function report(before: WindowState, result: LeaseReport, at: number): Wi
     if (lease) state.sightings = addRefusal(state.sightings, refusalIn(others));
   }
   if (result.unauthorized) refuseKey(state, lease !== undefined && before.probe === lease.id);
-  else if (result.accepted) state.refusedKey = null;
+  else if (lease && result.accepted) state.refusedKey = null;
   if (result.doubted) state.keyChecks = wantCheck(state.keyChecks, state.refusedKey, state.now);
   return state;
 }

@@ -279,6 +279,17 @@ describe('a 401 to a program behind the gateway', () => {
     expect(scene.state.refusedKey).toBeNull();
   });
 
+  it('leaves a refused key refused when the rest of a reported lease was accepted before', () => {
+    const scene = new Scene();
+    const gateway = scene.granted('gateway:g', { ...program, wants: 2 });
+    const sync = scene.granted('sync', { wants: 1 });
+    const full = { throttled: { retryAfterMs: 1_000 } };
+    scene.report(gateway, [t0, t0 + 100], { accepted: true, ...full });
+    scene.at(100).report(sync, [scene.now], { unauthorized: true });
+    scene.at(200).report(gateway, [t0, t0 + 100], { accepted: true, doubted: true });
+    expect(scene.state.refusedKey).toMatchObject({ since: t0 + 100, tries: 1 });
+  });
+
   it('ends the probe after a 429: the window has room, whatever the path is worth', () => {
     const scene = new Scene();
     scene.report(scene.granted('a', { wants: 1 }), [t0], { throttled: { retryAfterMs: 1_000 } });
