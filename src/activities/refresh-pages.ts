@@ -183,12 +183,18 @@ class RefreshCall {
       if (due === 0 || performance.now() - this.#began > furtherRequestsMs) {
         return this.#result(due === 0 ? 'done' : 'more');
       }
+      await this.#broken()?.reader.pause();
       const answer = await requestLease(this.#deps.permits, this.#org, this.#request(due));
       if (!(answer instanceof Lease)) return this.#result('waiting', answer);
       const refusal = await this.#useLease(answer);
       const wait = refusal && (await waitFor(this.#deps.permits, this.#org, this.#request(1)));
       if (wait) return this.#result('waiting', wait);
     }
+  }
+
+  /** The reading whose page is given time before its next request. */
+  #broken(): PassReading | undefined {
+    return [...this.#readings.values()].find(({ reader }) => reader.mustPause);
   }
 
   #request(wants: number): LeaseRequest {
@@ -272,7 +278,8 @@ class RefreshCall {
         const { view, pace } = await this.#look();
         const choice = this.#choose(view, view.pace, pace);
         if (choice !== null) await this.#spend(lease, choice, view.pace, pace);
-        return choice !== null;
+        // While an unreadable page is given time, others may use the permits.
+        return choice !== null && this.#broken() === undefined;
       },
       countRequests: async (throttled) => {
         for (const reading of this.#readings.values()) await reading.countRequests(throttled);
@@ -292,7 +299,6 @@ class RefreshCall {
       await this.#afterAnswer(reading, choice);
       // A first failure is no error: it brings no page.
       if (reading.row.pages > pages) this.#failures = 0;
-      if (reading.reader.mustPause) await reading.reader.pause();
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal?.throttled) this.#throttled += 1;

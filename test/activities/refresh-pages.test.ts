@@ -458,6 +458,26 @@ describe('what cannot be read', () => {
     ]);
   });
 
+  it('holds no permit while an unreadable page is given time', async () => {
+    scene = await refreshScene({ entries: 60, requests: 1e6 });
+    await refresh(scene);
+    later(hourMs / 2);
+    let left = 2;
+    failWhere(() => {
+      left -= 1;
+      return left < 0 ? null : unreadable();
+    });
+    const { permits } = scene.deps;
+    const ask = permits.ask.bind(permits);
+    const held: number[] = [];
+    vi.spyOn(permits, 'ask').mockImplementation((org, question) => {
+      held.push(scene.window().holders.length);
+      return ask(org, question);
+    });
+    expect((await refresh(scene)).pages).toBeGreaterThan(0);
+    expect(held).toEqual([0, 0, 0]);
+  });
+
   it('goes on behind a page that cannot be read', async () => {
     scene = await refreshScene(
       { entries: 300, organizations: [{ id: 'acme', projects: [{ id: 'prj_1' }, { id: 'prj_2' }], domains: [] }] },
