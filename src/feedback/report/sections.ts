@@ -97,7 +97,7 @@ function barsFigure({ id, title, label, legend, columns, rows }: Bars): Html {
     chart: rowsChart(
       label,
       rows.map(({ path, values, note }) => ({
-        name: path,
+        name: pagePath(path),
         marks: { kind: 'bars', bars: values.map((value, bar) => ({ value, color: legend[bar]?.color ?? 'stone' })) },
         note,
       })),
@@ -176,13 +176,14 @@ function frequencies(values: readonly string[]): [string, number][] {
 }
 
 function item(comment: RecentComment): Html {
-  const { path, source, status, helpful, createdAt } = comment;
+  const { source, status, helpful, createdAt } = comment;
+  const path = visible(pagePath(comment.path));
   const date = createdAt === null ? 'no date' : html`<time datetime="${createdAt}">${dayText(createdAt)}</time>`;
   const vote =
     helpful !== null &&
     html` <span class="${helpful ? 'vote yes' : 'vote no'}">${helpful ? 'helpful' : 'not helpful'}</span>`;
   return html`<li data-source="${source}" data-status="${status}" data-page="${path}">
-<p class="of"><bdi class="path">${visible(pagePath(path))}</bdi><span class="facts">${date} · <bdi>${visible(nameText(source))}</bdi> · <bdi>${visible(nameText(status))}</bdi>${vote}</span></p>
+<p class="of"><bdi class="path">${path}</bdi><span class="facts">${date} · <bdi>${visible(nameText(source))}</bdi> · <bdi>${visible(nameText(status))}</bdi>${vote}</span></p>
 <blockquote dir="auto">${excerpt(comment)}</blockquote></li>
 `;
 }
@@ -252,7 +253,7 @@ function overTimeLabel(votes: readonly Votes[]): string {
 }
 
 function byPage({ mostVoted, votedPages }: ReportFigures, id: string): Html {
-  const pages = mostVoted.map((page) => ({ ...page, name: page.path }));
+  const pages = mostVoted.map((page) => ({ ...page, name: pagePath(page.path) }));
   const all = votedPages <= pages.length;
   return sharesFigure({
     id,

@@ -146,6 +146,21 @@ describe('the page of a report', () => {
     expect(quotes).toHaveLength(2 * hostile.length);
   });
 
+  it('names pages everywhere as people write them, also where the filter looks for them', async () => {
+    const path = '/caf%C3%A9';
+    const figures = someFigures({
+      mostVoted: [{ path, yes: 3, no: 1 }],
+      worst: [{ path, yes: 3, no: 1 }],
+      agents: { entries: 3, paths: 1, pages: [{ path, entries: 3, open: 1, complaints: [] }] },
+      recent: [{ text: 'good', cut: 0, path, source: 'agent', status: 'pending', helpful: null, createdAt: null }],
+    });
+    const page = await pageOf([projectWith(figures)]);
+    expect(elementsOf(page).flatMap((element) => attribute(element, 'data-page') ?? [])).toEqual(['/café']);
+    expect(page.toLowerCase()).not.toContain('%c3');
+    // A chart, for two widths, and its table for each of three; the comment.
+    expect(page.split('/café')).toHaveLength(3 * 3 + 2 + 1);
+  });
+
   it('keeps the direction of others’ texts to themselves', async () => {
     const elements = await elementsOfHostilePage();
     expect(named(elements, 'blockquote').every((quote) => attribute(quote, 'dir') === 'auto')).toBe(true);
