@@ -2,19 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { datesSeen, isWholeWalk } from '../rules/fact-queries.ts';
 import { openStatuses, type ProjectKey } from '../rules/feedback-entry.ts';
-import { isIn, type RefreshPage } from '../rules/refresh/pages.ts';
+import { isIn, type RefreshPage, usualShape } from '../rules/refresh/pages.ts';
 import { judged } from '../rules/refresh/queue.ts';
 import { hourMs } from '../rules/refresh/rates.ts';
-import {
-  type Coverage,
-  coverageOf,
-  dateSlackMs,
-  isCovered,
-  isoText,
-  type PassSlice,
-  pageSize,
-  shifted,
-} from '../rules/slice.ts';
+import { type Coverage, coverageOf, dateSlackMs, isCovered, isoText, type PassSlice, shifted } from '../rules/slice.ts';
 import type { ProjectFindings } from '../rules/sync.ts';
 import { matching, ofProject } from '../store/queries.ts';
 import type { Db, Trx } from '../store/tables.ts';
@@ -275,7 +266,8 @@ export async function noteAnswer(
   if (statuses !== null && row.ignores_status === 0 && entries.some(({ status }) => !statuses.includes(status))) {
     change.ignores_status = 1;
   }
-  if (Object.keys(change).length > 0 && (change.page_size ?? 0) !== pageSize) change.reshaped = 1;
+  const cutFor = row.page_size > 0 ? row.page_size : usualShape.pageSize;
+  if (change.ignores_status === 1 || (change.page_size ?? cutFor) !== cutFor) change.reshaped = 1;
   const readsNew =
     outcome === 'read' && dateTo === null && source === null && (statuses === null || isOpenList(statuses));
   if (readsNew && startedAt !== null && startedAt > (row.head_read_at ?? '')) change.head_read_at = startedAt;

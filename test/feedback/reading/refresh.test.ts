@@ -252,6 +252,34 @@ describe('the pages of a project', () => {
   });
 });
 
+describe('the lists of a project', () => {
+  /** Whether an answer of so many of the open entries, and one more that is closed, has them cut anew. */
+  const cutsAnew = async (pageSize: number, count: number, more: FeedbackEntry[] = []) => {
+    await using at = await temporaryStore();
+    const all = entries(400);
+    await swept(at.store, all);
+    await at.run(`update refresh_projects set page_size = ${pageSize}, reshaped = 0`);
+    const chosen = await pageOf(at.store, 'open', true);
+    const pass = await at.store.beginReading('acme', chosen, run, new Date(begun + dayMs));
+    const open = all.filter(({ status }) => status === 'pending').slice(0, count);
+    const answer = { from: pass.position, hasMore: true, nextCursor: 'more' };
+    await at.store.upsertPage(page(pass.passId, [...open, ...more], answer));
+    const [row] = await at.rows('select reshaped from refresh_projects');
+    return row?.reshaped === 1;
+  };
+  const closed = entry('closed', { status: 'resolved' });
+
+  it.each([
+    ['a first full page is of the usual size', 0, 100, [], false],
+    ['a page is as large as those before', 50, 50, [], false],
+    ['a first full page is smaller than usual', 0, 50, [], true],
+    ['a page is larger than those before', 50, 100, [], true],
+    ['a first full page shows that the status filter is ignored', 0, 99, [closed], true],
+  ] as const)('are cut anew when that is of use: %s', async (_what, pageSize, count, more, isCut) => {
+    expect(await cutsAnew(pageSize, count, [...more])).toBe(isCut);
+  });
+});
+
 describe('the open list', () => {
   it('is read without a look at closed entries, however many there are', async () => {
     const all = entries(3_000).map((one, place) => ({ ...one, status: place % 100 === 0 ? 'pending' : 'resolved' }));
