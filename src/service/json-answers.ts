@@ -123,8 +123,8 @@ function skipSpace(text: string, at: number): number {
 }
 
 /**
- * `JSON.parse` of a text that it has accepted before, with every number whose digits a double cannot hold as the text
- * that stood there: snowflake ids keep their last digits.
+ * `JSON.parse` of a text that it has accepted before, with every number beyond the safe integers as the text that stood
+ * there: snowflake ids keep their last digits. Fractions are rounded to doubles: text now and then would be harder to use.
  */
 export function parseExactly(text: string): unknown {
   const parts: string[] = [];

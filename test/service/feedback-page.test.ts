@@ -134,7 +134,7 @@ describe('feedback entry', () => {
 
   it('an unknown field keeps numbers that a double cannot hold, as text', () => {
     const sent =
-      '{"snow":9007199254740993,"big":-1180591620717411303424,"list":[12345678901234567890,1.5,7],"text":"a \\" 9007199254740993","far":1e30,"fine":9007199254740991}';
+      '{"snow":9007199254740993,"big":-1180591620717411303424,"list":[12345678901234567890,1.5,7],"text":"a \\" 9007199254740993","far":1e30,"fine":9007199254740991,"score":0.12345678901234567890}';
     const text = `{"feedback":[${JSON.stringify(base).slice(0, -1)},${sent.slice(1)}],"nextCursor":null,"hasMore":false}`;
     expect(readFeedbackPage(text).entries[0]?.extra).toEqual({
       snow: '9007199254740993',
@@ -143,6 +143,7 @@ describe('feedback entry', () => {
       text: 'a " 9007199254740993',
       far: '1e30',
       fine: 9007199254740991,
+      score: 0.12345678901234568,
     });
   });
 
