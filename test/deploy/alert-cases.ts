@@ -11,8 +11,9 @@ const steady = (series: string, value: number | string): string => `${series} ${
 const grows = (series: string, perMinute: number): string => `${series} 0+${perMinute}x${hour}`;
 const once = (series: string): string => `${series} 0x9 1x50`;
 
-const requests = (outcome: string, perMinute: number) =>
-  grows(`docferry_requests_total{org="acme",endpoint="feedback",outcome="${outcome}"}`, perMinute);
+const requestsBy = (org: string, endpoint: string, outcome: string) =>
+  `docferry_requests_total{org="${org}",endpoint="${endpoint}",outcome="${outcome}"}`;
+const requests = (outcome: string, perMinute: number) => grows(requestsBy('acme', 'feedback', outcome), perMinute);
 const deliveries = (outcome: string) =>
   `docferry_webhook_deliveries_total{org="acme",webhook="ops",outcome="${outcome}"}`;
 const failedTasks = (reason: string) =>
@@ -37,7 +38,20 @@ const temporalRequests = 'temporal_request_failure_total{operation="RespondWorkf
 export const alertCases: Record<string, AlertCase> = {
   DocferryKeyRefused: {
     fires: [steady(`${blocked},instance="a"}`, 1), steady(`${blocked},instance="b"}`, 0)],
-    quiet: [`${blocked},instance="a"} 0x26 1x3 0x30`, steady('docferry_budget_blocked{org="acme",reason="paused"}', 1)],
+    // An export tries 1, 2, 4, 8 and 15 minutes after the refusal before; what it did while its key worked is long ago.
+    alsoFires: [
+      `${requestsBy('acme', 'job', 'unauthorized')} 0 1 2 2 3x3 4x7 5x14 6x30`,
+      `${requestsBy('acme', 'job', 'ok')} 0x1 3x60`,
+    ],
+    quiet: [
+      `${blocked},instance="a"} 0x26 1x3 0x30`,
+      steady('docferry_budget_blocked{org="acme",reason="paused"}', 1),
+      // The gateway's: the path may be the reason.
+      grows(requestsBy('acme', 'gateway', 'unauthorized'), 1),
+      // The key works again.
+      `${requestsBy('repaired', 'start-job', 'unauthorized')} 0x3 1 2x20 3x40`,
+      `${requestsBy('repaired', 'job', 'ok')} 5x27 6x40`,
+    ],
   },
   DocferryFeedbackStale: {
     fires: [steady('docferry_feedback_freshness_seconds{org="acme",project="prj_1"}', 700_000)],
