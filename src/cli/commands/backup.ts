@@ -34,7 +34,7 @@ export default {
   backup: (command, run) =>
     command
       .requiredOption('--out <folder>', 'folder to create; it appears once the backup is complete')
-      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .option('--db <file>', "Temporal's database, relative to the current folder", './data/temporal.db')
       .action(run(backUp)),
 } satisfies CommandFile;
 
@@ -205,7 +205,10 @@ async function takeBackup(
 
 async function backUpTemporal(file: string, folder: string): Promise<BackupManifest['temporal']> {
   if (!(await isThere(file))) {
-    return { missing: `there is no ${file}: a Temporal of your own is backed up with its own database` };
+    const otherwise = 'a Temporal of your own is backed up with its own database';
+    return {
+      missing: `there is no ${file}: back up where \`docferry up\` runs, or name its database with --db; ${otherwise}`,
+    };
   }
   return databaseCopy(file, folder, 'temporal.db');
 }

@@ -27,7 +27,7 @@ export default {
   restore: (command, run) =>
     command
       .argument('<folder>', 'folder that `docferry backup` made')
-      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .option('--db <file>', "Temporal's database, relative to the current folder", './data/temporal.db')
       .option('--force', 'rename what is already at these places')
       .action(run(restore)),
 } satisfies CommandFile;

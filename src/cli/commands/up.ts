@@ -32,7 +32,7 @@ export default {
       )
       .option('--sandbox-port <port>', "with --sandbox: port of the sandbox's interface", port('--sandbox-port'), 8787)
       .option('--storage-port <port>', 'with --sandbox: port of its storage', port('--storage-port'), 8788)
-      .option('--db <file>', "Temporal's database", './data/temporal.db')
+      .option('--db <file>', "Temporal's database, relative to the current folder", './data/temporal.db')
       .option('--no-server', 'use the configured Temporal instead of an embedded server')
       .option('--metrics <host:port>', metricsHelp, hostAndPort('--metrics'))
       .option('--no-link', noLinkHelp)

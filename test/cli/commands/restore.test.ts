@@ -38,6 +38,7 @@ it('names what a backup does not hold, and refuses a place that is in use', asyn
     },
     stderr: expect.stringContaining('Temporal not included'),
   });
+  expect(backup.stderr).toContain('back up where `docferry up` runs, or name its database with --db');
   expect((await docferry(['backup', '--out', 'kept'], { cwd })).exitCode).toBe(2);
   expect(await docferryJson(['restore', 'kept'], { cwd })).toMatchObject({
     exitCode: 1,
