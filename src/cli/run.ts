@@ -78,19 +78,27 @@ export function createProgram(runCommand: RunCommand, write: (text: string) => v
   return program;
 }
 
-/** Commander's own help command does not wait for the file of the command it is asked about. */
+/** Commander's own help command knows one name, and does not wait for the file of the command it is asked about. */
 function addHelp(parent: Command): void {
   parent
     .helpCommand(false)
     .command('help')
-    .argument('[command]')
+    .argument('[command...]')
     .description('display help for command')
-    .allowExcessArguments()
-    .action(async (name?: string) => {
-      const named = name === undefined ? parent : parent.commands.find((command) => command.name() === name);
-      if (named === undefined) parent.help({ error: true });
-      (await declared(named)).help();
+    .action(async (names: string[]) => {
+      let command = parent;
+      for (const name of names) {
+        const named = command.commands.find((each) => each.name() === name);
+        if (!named) throw usageFailure(`unknown command '${name}'`, `see \`${pathOf(command)} --help\``);
+        command = named;
+      }
+      (await declared(command)).help();
     });
+}
+
+/** `docferry export start` */
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 /** What a command line reads and prints on. */

@@ -67,6 +67,21 @@ describe('help', () => {
     }
   });
 
+  it('is of the command whose name follows, at any depth', async () => {
+    const shown = await Promise.all(
+      [
+        ['help', 'export', 'start'],
+        ['export', 'help', 'start'],
+        ['help', 'up'],
+      ].map((args) => docferry(args)),
+    );
+    expect(shown.map(({ exitCode, stdout }) => [exitCode, stdout.split('\n')[0]])).toEqual([
+      [0, 'Usage: docferry export start [options] [domain]'],
+      [0, 'Usage: docferry export start [options] [domain]'],
+      [0, 'Usage: docferry up [options]'],
+    ]);
+  });
+
   it('offers every fault of the sandbox as a flag', async () => {
     const { stdout } = await docferry(['sandbox', '--help']);
     for (const flag of ['--error-rate', '--vanish-jobs', '--storage-cut', '--link-lifetime'])
@@ -83,6 +98,8 @@ describe('usage errors', () => {
   it('are exit code 2 with one document on stdout', async () => {
     const wrong: [args: string[], message: RegExp][] = [
       [['bogus'], /unknown command 'bogus'/],
+      [['help', 'bogus'], /unknown command 'bogus'/],
+      [['help', 'export', 'bogus'], /unknown command 'bogus'/],
       [['export'], /name a command/],
       [['export', 'start'], /missing required argument 'domain'/],
       [['export', 'start', 'docs.acme.example', '--on-running', 'maybe'], /--on-running/],
@@ -127,6 +144,8 @@ describe('usage errors', () => {
     [['export', 'stat'], 'docferry export'],
     [['budget', '--nonsense'], 'docferry budget'],
     [['nonsense'], 'docferry'],
+    [['help', 'nonsense'], 'docferry'],
+    [['help', 'export', 'stat'], 'docferry export'],
   ])('name the help of the command that was meant: %j', async (args, command) => {
     const { exitCode, document } = await docferryJson(args);
     expect([exitCode, document]).toMatchObject([2, { error: { code: 'Usage', hint: `see \`${command} --help\`` } }]);
