@@ -274,7 +274,7 @@ async function noteGone(deps: ActivityDependencies, delivery: WebhookDelivery, r
   try {
     // One that is known is that of earlier settings.
     await recordNotices(deps, [{ ...notice, state: 'ended', silent: true }], { ...who, by: `${who.by} before` });
-    const reason = 'it answers 410: it gets no message until its settings change';
+    const reason = 'it answers 410 and gets no message: change its url, secret or format, and restart the workers';
     await recordNotices(deps, [{ ...notice, state: 'begun', reason, mark: settingsMark(receiver) }], who);
   } catch (error) {
     log.warn('that a webhook is gone is not noted', { org, failure: nameOf(error) });

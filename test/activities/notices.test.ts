@@ -179,6 +179,8 @@ describe('a receiver that is gone', () => {
     expect(receiver.received).toHaveLength(1);
     await tellDue(later());
     expect(words()).toEqual(['chat webhook.gone begun']);
+    const reason = 'it answers 410 and gets no message: change its url, secret or format, and restart the workers';
+    expect(scene.delivered[0]?.event.data).toMatchObject({ subject: 'ops', reason, command: null });
     await record(row('r1', 1, 'failed'));
     await tellDue(later());
     expect(words()).toEqual(['chat webhook.gone begun', 'chat export.failed begun']);

@@ -43,7 +43,7 @@ export interface Notice {
   since: string;
   /** Why, in words; null where the type says it. */
   reason: string | null;
-  /** The command that helps, or shows more; null where nothing is to be done. */
+  /** The command that helps, or shows more; null where none does, or nothing is to be done. */
   command: string | null;
   facts: NoticeFacts;
   /** Further subjects of the same message; absent where there are none. `named`: as many as fit, `reason` where it differs. */
@@ -180,10 +180,10 @@ export function passNotices(pass: EndedPass): Noticed[] {
   return [];
 }
 
-/** The command that helps with a notice. */
-export function helpfulCommand(type: NoticeType, subject: string, org: string): string {
+/** The command that helps with a notice; null where only a change of the configuration does. */
+export function helpfulCommand(type: NoticeType, subject: string, org: string): string | null {
   const [project = ''] = subject.split('/');
-  const commands: Record<NoticeType, string> = {
+  const commands: Record<NoticeType, string | null> = {
     'approval.wanted': `docferry export approve ${subject}`,
     'approval.expiring': `docferry export approve ${subject}`,
     'export.failed': `docferry export status ${subject}`,
@@ -198,7 +198,7 @@ export function helpfulCommand(type: NoticeType, subject: string, org: string): 
     'feedback.missing': `docferry feedback status ${subject}`,
     'key.refused': 'docferry doctor --key',
     'budget.starved': `docferry budget show ${org}`,
-    'webhook.gone': 'docferry doctor',
+    'webhook.gone': null,
   };
   return commands[type];
 }
@@ -309,9 +309,9 @@ export function noticeOf(org: string, rows: readonly [NoticeRow, ...NoticeRow[]]
   const state = open ? 'begun' : 'ended';
   const since = rows.map((row) => row.since).reduce((least, each) => (each < least ? each : least));
   const [reason = null, ...reasons] = rows.map((row) => (open || sentAlone.has(type) ? row.reason : null));
+  const helps = open ? helpfulCommand(type, subject, org) : null;
   if (further.length === 0) {
-    const command = open ? helpfulCommand(type, subject, org) : null;
-    return { org, subject, state, since, reason, command, facts: open ? facts : {} };
+    return { org, subject, state, since, reason, command: helps, facts: open ? facts : {} };
   }
   let room = longestOthers;
   const named = further.flatMap((row, index) => {
@@ -321,7 +321,7 @@ export function noticeOf(org: string, rows: readonly [NoticeRow, ...NoticeRow[]]
   });
   // A person looks at each version that waits: never one command for all of them.
   const shows = type.startsWith('approval.') ? `docferry export status ${subject}` : `docferry status --org ${org}`;
-  const command = open ? shows : null;
+  const command = helps === null ? null : shows;
   return { org, subject, state, since, reason, command, facts: {}, others: { count: further.length, named } };
 }
 

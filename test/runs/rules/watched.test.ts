@@ -5,6 +5,7 @@ import {
   changesSince,
   dueNotices,
   type NoticeRow,
+  noticeOf,
   type Sight,
   watchedConditions,
 } from '../../../src/runs/rules/notices.ts';
@@ -52,6 +53,15 @@ describe('an outage that people know', () => {
     const third = dueNotices(rows, now + 5 * hourMs);
     expect(third).toMatchObject({ groups: [[{ subject: 'c.example' }]], known: [] });
   });
+});
+
+it('names no command where none helps, for one webhook that is gone or several', () => {
+  const gone = (subject: string): NoticeRow => ({
+    ...{ type: 'webhook.gone', subject, open: true, since: ago(1), changedAt: ago(1) },
+    ...{ told: false, toldAt: null, until: null, mark: null, reason: 'it answers 410', facts: {} },
+  });
+  expect(noticeOf('acme', [gone('ops')]).command).toBeNull();
+  expect(noticeOf('acme', [gone('ops'), gone('chat')]).command).toBeNull();
 });
 
 describe('the watch of an organization finds', () => {
