@@ -28,7 +28,8 @@ export interface SiteLine extends Omit<SiteRecord, 'lastOutcome' | 'lastAt' | 'e
   lastOutcome: SiteRecord['lastOutcome'] | null;
   lastAt: string | null;
   nextAt: string | null;
-  paused: boolean;
+  /** Null while Temporal does not answer. */
+  paused: boolean | null;
   /** Since when the last export with a version has been longer ago than `lateAfter`; null while it is not. */
   staleSince: string | null;
 }
@@ -37,7 +38,8 @@ export interface ProjectLine extends ProjectRecord {
   state: LineState | null;
   running: PassKind[];
   nextAt: string | null;
-  paused: boolean;
+  /** Null while Temporal does not answer. */
+  paused: boolean | null;
   /** Since when its newest entries have been read longer ago than `freshness`; null while they were not. */
   staleSince: string | null;
 }
@@ -90,7 +92,7 @@ export function siteLines(
       lastAt: record?.lastAt ?? null,
       lastReason: record?.lastReason ?? null,
       nextAt: start?.nextAt ?? null,
-      paused: start?.paused ?? false,
+      paused: live?.starts ? (start?.paused ?? false) : null,
       current,
       held,
       failingSince: record?.failingSince ?? null,
@@ -127,7 +129,7 @@ export function projectLines(
       lastAt: record?.lastAt ?? null,
       lastReason: record?.lastReason ?? null,
       nextAt: start?.nextAt ?? null,
-      paused: start?.paused ?? false,
+      paused: live?.starts ? (start?.paused ?? false) : null,
       newestReadAt: record?.newestReadAt ?? null,
       firstReading: record?.firstReading ?? false,
       verifiedUpTo: record?.verifiedUpTo ?? null,

@@ -135,7 +135,8 @@ describe('the lines of status', () => {
   it('have the soonest next start, and no state while Temporal is away', () => {
     expect(projectLines(selection, facts)[2]).toMatchObject({ nextAt: '2026-11-22T06:00:00.000Z' });
     const away = { live: null, records: null, inService: null };
-    expect(siteLines(selection, away)[3]).toMatchObject({ state: null, held: null, lastOutcome: null });
+    expect(siteLines(selection, away)[3]).toMatchObject({ state: null, held: null, lastOutcome: null, paused: null });
+    expect(projectLines(selection, away)[2]).toMatchObject({ nextAt: null, paused: null });
   });
 
   it('are known as far as Temporal has answered', async () => {
