@@ -280,7 +280,7 @@ async function createWorkers(
     });
     void completeIndex({
       store: stores.feedback,
-      onFailure: (error) => settings.log.warn({ err: error }, 'the search index does not grow; it is tried again'),
+      onFailure: (error) => settings.log.warn({ err: error }, 'indexing failed; will retry'),
       stopped,
     });
     void untilAllDone(

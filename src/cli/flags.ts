@@ -396,10 +396,11 @@ export function isBulk<Name extends string | undefined>(
   return chosen;
 }
 
-/** Throws a usage failure for a flag that only makes sense for one. */
-export function refuseInBulk(flags: Readonly<Record<string, unknown>>): void {
+/** Throws a usage failure for a flag that only makes sense for one site or project. */
+export function refuseInBulk(flags: Readonly<Record<string, unknown>>, what: string): void {
   const [given] = Object.entries(flags).find(([, value]) => value !== undefined && value !== false) ?? [];
-  if (given !== undefined) throw usageFailure(`${given} is for one, not together with --all, --org or --match`);
+  if (given === undefined) return;
+  throw usageFailure(`${given} works with a single ${what}: remove --all, --org and --match`);
 }
 
 /** What the flags leave; throws a failure when a pattern matches nothing. */

@@ -191,6 +191,7 @@ export interface Trouble {
 /** A part of the installation that did not answer, and the facts that are unknown without it. */
 export interface Unavailable extends Trouble {
   part: 'temporal' | 'feedback store' | 'bundle store';
+  /** In the plural: they `are unavailable`. */
   unknown: string;
 }
 
@@ -215,7 +216,7 @@ export function damagedRecords(unknown: string, damaged: ReadonlyMap<string, Err
   });
 }
 
-const inServiceUnknown = 'what is in service and what is held';
+const inServiceUnknown = 'versions in service and holds';
 
 /** One connection to Temporal and to each store answers for all that is selected. */
 export function factSources({ access, temporal, feedback, bundles }: Installation, selection: Selection): FactSources {
@@ -251,8 +252,8 @@ export async function gatherFacts(
     }
   };
   const [answered, records, stored] = await Promise.all([
-    read('temporal', 'what runs, and when', () => sources.live()),
-    read('feedback store', 'how the last runs ended', () => sources.records()),
+    read('temporal', 'running work and next starts', () => sources.live()),
+    read('feedback store', 'results of the last runs', () => sources.records()),
     read('bundle store', inServiceUnknown, () => sources.inService()),
   ]);
   for (const { unknown, error } of answered?.failures ?? []) add('temporal', unknown, error);
@@ -273,8 +274,8 @@ async function readLive(client: Client, taskQueue: string, { projects }: Selecti
   const [running, starts] = await Promise.allSettled([runningWork(client, taskQueue), nextStarts(client, taskQueue)]);
   if (running.status === 'rejected' && starts.status === 'rejected') throw running.reason;
   const failures = [
-    ...(running.status === 'rejected' ? [{ unknown: 'what runs (column state)', error: running.reason }] : []),
-    ...(starts.status === 'rejected' ? [{ unknown: 'what starts next (column next)', error: starts.reason }] : []),
+    ...(running.status === 'rejected' ? [{ unknown: 'running work (column state)', error: running.reason }] : []),
+    ...(starts.status === 'rejected' ? [{ unknown: 'next starts (column next)', error: starts.reason }] : []),
   ];
   const works = running.status === 'fulfilled' ? running.value : null;
   const syncs = await waitingSyncs(client, [...new Set(projects.map(({ org }) => org))]);

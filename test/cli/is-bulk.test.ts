@@ -15,8 +15,9 @@ describe('commands for one or many', () => {
       false,
       true,
     ]);
-    expect(() => refuseInBulk({ '--wait': true })).toThrow('--wait is for one');
-    expect(() => refuseInBulk({ '--wait': undefined, '--plan': false })).not.toThrow();
+    const said = '--wait works with a single project: remove --all, --org and --match';
+    expect(() => refuseInBulk({ '--wait': true }, 'project')).toThrow(said);
+    expect(() => refuseInBulk({ '--wait': undefined, '--plan': false }, 'project')).not.toThrow();
   });
 
   it.each([

@@ -145,14 +145,14 @@ describe('the lines of status', () => {
       {
         live: async () => ({
           live: { ...live, running: null } as NonNullable<Facts['live']>,
-          failures: [{ unknown: 'what runs (column state)', error: new Error('slow') }],
+          failures: [{ unknown: 'running work (column state)', error: new Error('slow') }],
         }),
         records: async () => records as NonNullable<Facts['records']>,
         inService: async () => ({ found: inService ?? new Map(), failures: [] }),
       },
       () => ({ code: 'TemporalUnreachable', message: 'Temporal does not answer', hint: null }),
     );
-    expect(unavailable).toMatchObject([{ part: 'temporal', unknown: 'what runs (column state)' }]);
+    expect(unavailable).toMatchObject([{ part: 'temporal', unknown: 'running work (column state)' }]);
     const [sites, projects] = [siteLines(selection, found), projectLines(selection, found)];
     expect(sites[4]).toMatchObject({ state: null, nextAt: '2026-11-22T06:00:00.000Z', lastOutcome: 'failed' });
     const totals = { sites: totalsOf(sites), projects: totalsOf(projects) };
@@ -186,7 +186,7 @@ describe('the lines of status', () => {
     expect(found.unavailable.filter(({ part }) => part === 'bundle store')).toMatchObject([
       {
         message: 'b/hold.json in the bundle store is damaged',
-        unknown: 'what is in service and what is held of b and 1 other site',
+        unknown: 'versions in service and holds of b and 1 other site',
       },
     ]);
   });

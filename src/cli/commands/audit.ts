@@ -39,9 +39,9 @@ async function showAudit(context: CommandContext, flags: AuditFlags): Promise<vo
   const config = await loadContextConfig(context);
   const found = await withFeedbackStore(config, (store) => matchingAuditEntries(store, flags));
   const { rows, more, text } = historyList(found, {
-    limit: flags.limit,
+    flags,
     columns: context.output.surface.columns,
-    none: 'the audit has no such audit entry',
+    what: 'audit entries',
     headings: ['when (UTC)', 'who', 'did', 'to', 'why', 'with'],
     cells: auditCells,
   });

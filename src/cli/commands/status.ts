@@ -199,7 +199,7 @@ async function watchStatus(output: Output, look: () => Promise<Look>, forMs: num
 function stepOf(found: Look, changes: readonly string[], surface: Screen): Step {
   const { paint } = surface;
   const totals = `${totalText('site', found.totals.sites)}; ${totalText('project', found.totals.projects)}`;
-  const away = found.unavailable.map(({ message, unknown }) => paint.yellow(`${message}: ${unknown} is unknown`));
+  const away = found.unavailable.map(({ message, unknown }) => paint.yellow(`${message}: ${unknown} are unavailable`));
   const rows = Number.isFinite(surface.rows) ? surface.rows : usualRows;
   const text = statusText(fitted(found, rows), Date.now(), surface);
   // The line above has the time, the one below the cursor; where it is narrow a site may take several lines.
@@ -281,7 +281,7 @@ async function showStatus(context: CommandContext, flags: StatusFlags): Promise<
     };
   };
   const last = flags.watch ? await watchStatus(output, look, flags.for) : await look();
-  for (const { unknown, message } of last.unavailable) output.warn(`${message}: ${unknown} is unknown`);
+  for (const { unknown, message } of last.unavailable) output.warn(`${message}: ${unknown} are unavailable`);
   output.result(last, statusText(last, Date.now(), output.surface));
   if (flags.check !== true) return exitCodes.done;
   if (last.unavailable.some(({ part }) => part === 'temporal')) return exitCodes.temporalUnreachable;

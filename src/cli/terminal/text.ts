@@ -164,11 +164,12 @@ export function indent(text: string): string {
 }
 
 interface HistoryTable<Row> {
-  limit: number;
+  /** The limit and the filters. */
+  flags: { limit: number };
   /** Of the terminal. */
   columns: number;
-  /** Said when there is no row. */
-  none: string;
+  /** In the plural. */
+  what: string;
   headings: readonly string[];
   cells(row: Row): string[];
 }
@@ -180,8 +181,10 @@ interface HistoryTable<Row> {
  */
 export function historyList<Row>(
   found: readonly Row[],
-  { limit, columns, none, headings, cells }: HistoryTable<Row>,
+  { flags: { limit, ...filters }, columns, what, headings, cells }: HistoryTable<Row>,
 ): { rows: Row[]; more: boolean; text: string } {
+  const isFiltered = Object.values(filters).some((filter) => filter !== undefined);
+  const none = isFiltered ? `no matching ${what}` : `no ${what} yet`;
   const rows = found.slice(0, limit);
   const more = found.length > limit;
   const rest = more ? '\n… and older ones: raise --limit' : '';

@@ -321,7 +321,7 @@ export function Troubles({ troubles }: { troubles: readonly (Trouble & { unknown
     <>
       {troubles.map(({ message, hint, unknown }) => (
         <div class="notice bad" role="status">
-          <p>{sentence(unknown === undefined ? message : `${message}: it is not known ${unknown}`)}</p>
+          <p>{sentence(unknown === undefined ? message : `${message}: ${unknown} are unavailable`)}</p>
           {hint !== null && <p>{sentence(hint)}</p>}
         </div>
       ))}

@@ -334,7 +334,7 @@ export interface OverviewFacts {
   drifts: ReadonlyMap<string, Drift>;
 }
 
-const driftUnknown = 'which targets have drifted';
+const driftUnknown = 'drifted targets';
 /** Asks the store for each site, so it runs seldom, and the overview does not wait for its first result. */
 const driftTimes: ReadingTimes = { freshMs: 120_000, maxWaitMs: 0, firstMs: 50 };
 

@@ -6,12 +6,12 @@ import { docferry, docferryJson, folderWithConfig } from '../../tools/cli/run-do
 import { endedExport } from '../../tools/feedback/ended-export.ts';
 
 describe('docferry status without Temporal', () => {
-  it('says in one line what is unknown, and shows the rest', async () => {
+  it('says in one line what is unavailable, and shows the rest', async () => {
     const cwd = await folderWithConfig();
     const shown = await docferry(['status'], { cwd });
     expect(shown.exitCode).toBe(0);
     expect(shown.stderr.match(/warning/g)).toHaveLength(1);
-    expect(shown.stderr).toContain('what runs, and when is unknown');
+    expect(shown.stderr).toContain('running work and next starts are unavailable');
     expect(shown.stdout).toContain('docs.acme.example');
     expect(shown.stdout).not.toContain('?');
     expect((await docferry(['status', '--check'], { cwd })).exitCode).toBe(3);
@@ -31,6 +31,17 @@ store: { feedback: "postgres://nobody@127.0.0.1:1/none" }
     expect(away.document).toMatchObject({ error: { code: 'TemporalUnreachable' } });
     expect([shown.exitCode, unknown.exitCode]).toEqual([3, 4]);
   });
+});
+
+it('lists of what is past tell an empty one from one without a match', async () => {
+  const cwd = await folderWithConfig();
+  const store = await openFeedbackStore({ kind: 'sqlite', file: join(cwd, 'data/feedback.db') });
+  await store.close();
+  const said = async (args: string[]) => (await docferry(args, { cwd })).stdout;
+  expect(await said(['audit'])).toBe('no audit entries yet\n');
+  expect(await said(['audit', '--who', 'anna'])).toBe('no matching audit entries\n');
+  expect(await said(['export', 'history', 'docs.acme.example'])).toBe('no runs of docs.acme.example yet\n');
+  expect(await said(['feedback', 'history', 'prj_1', '--outcome', 'failed'])).toBe('no matching passes of prj_1\n');
 });
 
 describe('docferry history', () => {

@@ -34,7 +34,7 @@ describe('the overview', () => {
 
   it('counts nothing that only Temporal knows while Temporal is unreachable', async () => {
     const page = await overview('/', { connect: away });
-    expect(page).toContain('Temporal does not answer: it is not known what runs, and when.');
+    expect(page).toContain('Temporal does not answer: running work and next starts are unavailable.');
     expect(page).toContain('Check that it is running.');
     expect(page).toMatch(/waiting <b>\?<\/b>[\s\S]*running <b>\?<\/b>[\s\S]*held <b>1<\/b>/);
   });

@@ -29,9 +29,9 @@ async function showExportHistory(
     store.listExportRuns({ org, domain, ...historyFilter(flags) }),
   );
   const { rows, more, text } = historyList(found, {
-    limit: flags.limit,
+    flags,
     columns: context.output.surface.columns,
-    none: `the store knows no such run of ${domain}`,
+    what: `runs of ${domain}`,
     headings: ['began (UTC)', 'took', 'job', 'outcome', 'version', 'polls', 'why'],
     cells: runCells,
   });

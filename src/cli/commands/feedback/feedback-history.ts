@@ -28,9 +28,9 @@ async function showFeedbackHistory(
   const { org, project } = findProject(config, name);
   const found = await withFeedbackStore(config, (store) => store.listPasses({ org, project, ...historyFilter(flags) }));
   const { rows, more, text } = historyList(found, {
-    limit: flags.limit,
+    flags,
     columns: context.output.surface.columns,
-    none: `the store knows no such pass of ${project}`,
+    what: `passes of ${project}`,
     headings: [
       'began (UTC)',
       'took',

@@ -125,7 +125,7 @@ interface SyncFlags extends WaitFlags, BulkFlags {
 
 async function syncFeedback(context: CommandContext, name: string | undefined, flags: SyncFlags): Promise<ExitCode> {
   if (isBulk(name, flags, 'project')) {
-    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout, '--plan': flags.plan });
+    refuseInBulk({ '--wait': flags.wait, '--timeout': flags.timeout, '--plan': flags.plan }, 'project');
     return startSyncs(context, flags, dateRange(flags));
   }
   dateRange(flags);
