@@ -33,8 +33,8 @@ organizations:
         schedule: null # only on demand
 \`\`\`
 
-\`docferry config check --expand\` prints the file written out: an entry for each site, with everything it gets from
-defaults. Errors name the place where a value was written.
+\`docferry config check --expand\` prints the file written out, for reading, not for loading: an entry for each site, with
+everything it gets from defaults; rules about changes only where they are set. Errors name the place where a value was written.
 
 Editors with a YAML language server can check and complete the file: write its JSON Schema with
 \`docferry config schema > docferry.schema.json\` and begin the configuration with

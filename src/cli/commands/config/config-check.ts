@@ -25,7 +25,7 @@ export default {
     command
       .option(
         '--expand',
-        'print the configuration as docferry sees it: with all defaults and paths, an entry for each site, and no secrets',
+        'print the configuration as docferry sees it, for reading, not for loading: all defaults and paths, an entry for each site, no secrets; rules about changes only where set',
       )
       .action(run(checkConfig)),
 } satisfies CommandFile;
@@ -34,7 +34,10 @@ const usualRules = Object.fromEntries(
   Object.entries({ ...siteRuleTexts, ...renderRuleTexts }).map(([name, { level }]) => [name, level]),
 );
 
-/** The configuration in the words of docferry.yaml, with nothing left out but secrets: their sources stand for them. */
+/**
+ * The configuration in the words of docferry.yaml, for people: it cannot be loaded. Instead of a secret it has its source,
+ * null where nothing is set, and rules about changes only where they are set.
+ */
 function expandedConfig({ temporal, organizations, store, ...rest }: Config): object {
   const { given: _given, ...where } = temporal;
   return asWritten({
