@@ -29,7 +29,10 @@ export default {
     command
       .argument('<file>', 'a .tar.gz, .tar or .zip')
       .option('--structure-only', 'skip the rules about site content')
-      .option('--explain', 'show up to 20 reasons, the purpose of its rule, and every file with its digest')
+      .option(
+        '--explain',
+        'list up to 20 reasons instead of 10, why each broken rule exists, and every file with its digest',
+      )
       .option('--signature <key>', 'minisign public key (or its file) that must have signed the manifest')
       .option(
         '--manifest <file>',
