@@ -10,12 +10,12 @@ import {
 } from '../../temporal/namespace.ts';
 import { retentionDays } from '../../temporal/rules/failover.ts';
 import {
+  CliFailure,
   type CommandContext,
   type CommandFile,
   type ExitCode,
   exitCodes,
   loadContextConfig,
-  noSuchThing,
   operationFailure,
 } from '../context.ts';
 import { withTemporal } from '../session.ts';
@@ -64,7 +64,8 @@ async function ensureNamespace(client: Client, mayCreate: boolean): Promise<bool
   if (await describeNamespace(client)) return false;
   if (!mayCreate) {
     const message = `Temporal does not know the namespace ${client.options.namespace}`;
-    throw noSuchThing('NoNamespace', message, 'correct temporal.namespace, or create it with --create-namespace');
+    const hint = 'correct temporal.namespace, or create it with --create-namespace';
+    throw new CliFailure({ code: 'NoNamespace', message, hint, exitCode: exitCodes.usage });
   }
   await createNamespace(client, retentionDays);
   return true;

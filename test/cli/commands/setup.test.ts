@@ -53,7 +53,7 @@ describe('docferry setup', () => {
   it('creates a namespace only with --create-namespace', async () => {
     const { namespace, cwd } = await place();
     const refused = await docferryJson(['setup'], { cwd });
-    expect(refused.exitCode).toBe(4);
+    expect(refused.exitCode).toBe(2);
     expect(refused.document).toMatchObject({
       error: {
         code: 'NoNamespace',
