@@ -37,7 +37,7 @@ interface RefreshPlan {
   otherClients: number;
   /** Why the budget could not say what they use; null when it has answered. */
   othersUnknown: string | null;
-  /** What a person set by hand, by which the plan does not go; null while nothing is, or where the budget did not answer. */
+  /** In force, set by a person, and ignored by the plan; null if there is none or the budget did not answer. */
   override: BudgetOverride | null;
   everyMs: number;
   /** From 0 to 1; null when the configuration has no `refresh`, so that nothing starts by itself. */
