@@ -287,6 +287,7 @@ export class PassReading {
       if (error instanceof CannotResume) throw permanent('OutOfReach', `${error.message} (${this.#whatIsStored()})`);
       throw error;
     }
+    this.reader.succeeded();
     return this.reload();
   }
 
@@ -295,6 +296,7 @@ export class PassReading {
     try {
       const page = await this.reader.fetch(lease, slice, slice.lastCursor, 'hasty');
       if (!page) return await this.reload();
+      this.reader.succeeded();
       const isSame = !page.hasMore && digestOfIds(page) === slice.lastDigest;
       await this.#store(row, page, { rowsOnly: true, isCheck: true });
       return await this.endCheck(isSame);

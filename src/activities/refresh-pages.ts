@@ -3,7 +3,7 @@ import { Lease, type Refusal } from '../budget/lease.ts';
 import { maxLease, type PermitWait } from '../budget/rules/permits.ts';
 import type { WindowView } from '../budget/rules/window-view.ts';
 import type { PassRow } from '../feedback/reading/passes.ts';
-import type { RefreshView } from '../feedback/reading/refresh-state.ts';
+import { longestPauseMs, type RefreshView } from '../feedback/reading/refresh-state.ts';
 import { addCounts, type EntryCounts, noEntries } from '../feedback/rules/feedback-entry.ts';
 import {
   afterRequest,
@@ -86,7 +86,7 @@ interface FinishedRefresh {
 export const createRefreshActivities = (deps: ActivityDependencies) => ({
   /**
    * Reads the pages that are worth most, of all projects of an organization, as far as requests are due and the budget has
-   * them. Waiting for the budget is a normal result. What cannot be read is named, and does not stop the others.
+   * them. Waiting for the budget is a normal result. What cannot be read is named if that lasts, and stops no others.
    */
   async refreshPages(input: RefreshPagesInput): Promise<RefreshPagesResult> {
     if (input.storeId !== null) requireStore('feedback', input.storeId, deps.feedback);
@@ -237,7 +237,7 @@ class RefreshCall {
       view.pages.length > 0 || isFirstLeft ? nextRequestAt(pace, settings, at) : view.readableFrom,
       isFirstLeft ? nextFirstAt(pace, settings, at) : null,
     ].filter((moment) => moment !== null);
-    this.#nextDueAt = due > 0 ? at : Math.min(at + hourMs, ...next);
+    this.#nextDueAt = due > 0 ? at : next.length > 0 ? Math.min(...next) : at + hourMs;
     return due;
   }
 
@@ -298,7 +298,11 @@ class RefreshCall {
       await reading.sendRequest(lease);
       await this.#afterAnswer(reading, choice);
       // A first failure is no error: it brings no page.
-      if (reading.row.pages > pages) this.#failures = 0;
+      if (reading.row.pages === pages) return;
+      this.#failures = 0;
+      if (choice.kind === 'first' && (await this.#deps.feedback.lastPause(reading.row)).until > 0) {
+        await this.#deps.feedback.deferFirstReading({ org: this.#org, project: reading.row.project }, 0);
+      }
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal?.throttled) this.#throttled += 1;
@@ -365,7 +369,7 @@ class RefreshCall {
     const isNamed = comesAgain || (!mayPass && nextAt === null);
     const pauseMs = isNamed ? brokenPauseMs : this.#settings.everyMs;
     // Others go before it at least once, however long the next request takes.
-    const notBefore = Math.min(at + hourMs, Math.max(at, nextAt ?? at) + pauseMs);
+    const notBefore = Math.min(at + longestPauseMs, Math.max(at, nextAt ?? at) + pauseMs);
     const wholeProject = error instanceof NotFound || error instanceof PlanRequired;
     if (row.pass === 'refresh') await this.#deps.feedback.abandonReading(row.passId, { at, notBefore, wholeProject });
     else await this.#deps.feedback.deferFirstReading({ org: this.#org, project: row.project }, notBefore);

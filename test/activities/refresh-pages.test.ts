@@ -352,9 +352,10 @@ describe('what cannot be read', () => {
   const isNamed = [{ type: 'pass.failed', subject: 'prj_1/refresh' }];
 
   it.each([
-    ['an unreadable one', unreadable, { share: 0.25, everyMs: 300_000 }],
-    ['one that the server fails to send', broken, { share: 0.5, everyMs: 60_000 }],
-  ])('is named and leaves others their turn at any pace: %s', async (_what, error, pace) => {
+    ['an unreadable one', unreadable, 12, { share: 0.25, everyMs: 300_000 }],
+    ['one that the server fails to send', broken, 12, { share: 0.5, everyMs: 60_000 }],
+    ['one that it fails to send, with a request every three hours', broken, 40, { share: 0.004, everyMs: hourMs }],
+  ])('is named and leaves others their turn at any pace: %s', async (_what, error, runs, pace) => {
     scene = await refreshScene({ entries: 60, requests: 1e6, organizations: twoProjects }, { ...pace, projects: two });
     await refresh(scene);
     later(pace.everyMs);
@@ -364,14 +365,14 @@ describe('what cannot be read', () => {
       asked[project] = (asked[project] ?? 0) + 1;
       return project === 'prj_1' && status === undefined ? error() : null;
     });
-    for (let run = 0; run < 12; run += 1) {
+    for (let run = 0; run < runs; run += 1) {
       later(pace.everyMs);
       await refresh(scene);
     }
     expect(asked.prj_2).toBeGreaterThan((asked.prj_1 ?? 0) / 2);
     expect(await openNotices()).toMatchObject(isNamed);
     mend();
-    for (let run = 0; run < 20 && (await openNotices()).length > 0; run += 1) {
+    for (let run = 0; run < 2 * runs && (await openNotices()).length > 0; run += 1) {
       later(pace.everyMs);
       await refresh(scene);
     }
