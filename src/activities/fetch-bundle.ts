@@ -13,7 +13,14 @@ import {
 } from '../exports/rules/site-export.ts';
 import { judgeChange } from '../exports/rules/verification-rules.ts';
 import { copySlots } from '../exports/semaphore.ts';
-import { type Current, changing, PointerMoved, type StagedManifest } from '../exports/store/bundle-store.ts';
+import {
+  type Current,
+  changing,
+  NoSuchVersion,
+  PointerMoved,
+  type StagedManifest,
+  VersionDamaged,
+} from '../exports/store/bundle-store.ts';
 import { measuredChange } from '../exports/store/compare-manifests.ts';
 import { manifestIfThere, provenManifest, sealOf } from '../exports/store/manifests.ts';
 import { type VerificationReport, withRendering } from '../exports/verify/verify-archive.ts';
@@ -22,6 +29,7 @@ import { earlierDetails } from './attempts.ts';
 import {
   type ActivityDependencies,
   bundleFailure,
+  nameOf,
   organizationOf,
   publishFailure,
   requireStore,
@@ -254,8 +262,14 @@ async function standingOf({ bundles }: ActivityDependencies, domain: string, con
   if (hold && (hold.refused ? hold.refused.version === current?.version : hold.version !== current?.version)) {
     const at = new Date(hold.since);
     if (hold.refused) {
+      const { version, contentDigest: refused } = hold.refused;
       const reason = hold.reason ?? 'a check refused it';
-      await returnSite(bundles, { domain, version: hold.refused.version, reason, at });
+      await returnSite(bundles, { domain, version, reason, at }).catch((error: unknown) => {
+        // Other content takes the refused version out of service, too.
+        const isImpossible = error instanceof VersionDamaged || error instanceof NoSuchVersion;
+        if (!isImpossible || refused === contentDigest) throw error;
+        log.warn('the site cannot return to the version before', { domain, failure: nameOf(error) });
+      });
     } else {
       await provenManifest(bundles, domain, hold.version);
       await pointAt(bundles, domain, hold.version, at);

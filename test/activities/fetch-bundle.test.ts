@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ActivityCancellationDetails } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -45,9 +45,13 @@ afterEach(async () => {
 const run = <Result>(activity: () => Promise<Result>): Promise<Result> =>
   mockActivity().run<[], Result, () => Promise<Result>>(activity);
 
-/** A completed job at the sandbox. */
+/** A completed job at a new sandbox. */
 async function exported(options: SandboxOptions = {}): Promise<string> {
   scene = await activityScene({ jobSeconds: 0, pages: 4, ...options });
+  return completedJob();
+}
+
+async function completedJob(): Promise<string> {
   const jobs = createJobActivities(scene.deps);
   const { jobId } = await run(() => jobs.startJob({ org: 'acme', domain, parameters: {} }));
   const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId }))).state;
@@ -194,16 +198,13 @@ describe('fetchBundle', () => {
     const good = await current();
 
     scene.sandbox.publishRevision(domain);
-    const newJob = await run(() => createJobActivities(scene.deps).startJob({ org: 'acme', domain, parameters: {} }));
-    const jobs = createJobActivities(scene.deps);
-    const stateOf = async () => (await run(() => jobs.readJob({ org: 'acme', jobId: newJob.jobId }))).state;
-    await expect.poll(stateOf).toBe('completed');
-    await fetched(newJob.jobId, at(3));
+    const newJob = await completedJob();
+    await fetched(newJob, at(3));
     const bad = await refuse();
     expect([await current(), bad === good, first === good]).toEqual([good, false, false]);
     const reasons = [{ rule: 'check-failed', path: null, detail: 'web: old pages' }];
     for (let again = 0; again < 3; again += 1) {
-      expect(await fetched(newJob.jobId, at(4 + again))).toMatchObject({
+      expect(await fetched(newJob, at(4 + again))).toMatchObject({
         heldAt: good,
         kept: { version: bad, reasons },
       });
@@ -211,17 +212,17 @@ describe('fetchBundle', () => {
     expect(await current()).toBe(good);
 
     // A return that ends between the hold and the pointer is taken to its end by the next export.
-    await fetched(newJob.jobId, at(8), true);
+    await fetched(newJob, at(8), true);
     const forced = `${await current()}`;
     vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
     const half = { domain, storeId, version: forced, reason: 'web: old pages', at: at(23) };
     await expect(run(() => returnToVersionBefore(half))).rejects.toThrow('away');
     expect([await current(), await bundles.holds.of(domain)]).toMatchObject([forced, { version: good }]);
-    expect(await fetched(newJob.jobId, at(9))).toMatchObject({ heldAt: good, current: { version: good } });
+    expect(await fetched(newJob, at(9))).toMatchObject({ heldAt: good, current: { version: good } });
     expect(await current()).toBe(good);
 
     // So does one of other content, and a version that was refused is never returned to.
-    await fetched(newJob.jobId, at(9), true);
+    await fetched(newJob, at(9), true);
     const alsoForced = `${await current()}`;
     vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
     await expect(run(() => returnToVersionBefore({ ...half, version: alsoForced }))).rejects.toThrow('away');
@@ -230,7 +231,7 @@ describe('fetchBundle', () => {
     expect((await bundles.current(domain))?.before ?? []).not.toContain(alsoForced);
 
     // A person forces it, and a check refuses it again; then the service goes back to what is in service.
-    expect(await fetched(newJob.jobId, at(10), true)).toMatchObject({ kept: null, published: { heldAt: null } });
+    expect(await fetched(newJob, at(10), true)).toMatchObject({ kept: null, published: { heldAt: null } });
     expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261110', null]);
     await refuse();
     expect(await fetched(jobId, at(11))).toMatchObject({ heldAt: null, kept: { version: good } });
@@ -238,7 +239,7 @@ describe('fetchBundle', () => {
 
     // Other content ends the hold once it becomes current; what a person holds stays.
     siteOf(scene.deps, 'acme', domain).bundle.rules = { 'pages-removed': { level: 'off', limit: 0 } };
-    await fetched(newJob.jobId, at(12));
+    await fetched(newJob, at(12));
     await refuse();
     const file = join(scene.folder, 'small.zip');
     await writeFile(file, zip(smallSite));
@@ -247,6 +248,43 @@ describe('fetchBundle', () => {
     expect([(await current())?.slice(0, 8), await bundles.holds.of(domain)]).toEqual(['20261113', null]);
     await bundles.holds.place(domain, { version: null, reason: null, at: new Date() });
     await expect(refuse()).rejects.toMatchObject({ type: 'SiteHeld' });
+  });
+
+  it('takes a refused version out of service by other content where the version before is damaged', async () => {
+    const jobId = await exported();
+    const { bundles } = scene.deps;
+    siteOf(scene.deps, 'acme', domain).bundle.rules = { 'pages-removed': { level: 'off', limit: 0 } };
+    const publishAt = (day: number) => ({ namedAt: Date.UTC(2026, 10, day), promote: true });
+    const current = async () => `${(await bundles.current(domain))?.version}`;
+    await fetchBundle(jobId, attempt(), publishAt(1));
+    const before = await current();
+    scene.sandbox.publishRevision(domain);
+    const newJob = await completedJob();
+    await fetchBundle(newJob, attempt(), publishAt(2));
+    const refused = await current();
+    vi.spyOn(bundles, 'moveCurrent').mockRejectedValueOnce(new StoreUnreachable('away'));
+    const { returnToVersionBefore } = createRollbackActivities(whileMine(scene.deps));
+    const half = {
+      domain,
+      storeId: bundles.identity,
+      version: refused,
+      reason: 'old pages',
+      at: Date.UTC(2026, 10, 3),
+    };
+    await expect(run(() => returnToVersionBefore(half))).rejects.toThrow('away');
+    const manifest = join(scene.folder, 'bundles', domain, 'versions', before, 'manifest.json');
+    await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(/"sha256": "./g, '"sha256": "0'));
+    await expect(fetchBundle(newJob, attempt(), publishAt(4))).rejects.toMatchObject({ type: 'PublishRefused' });
+    expect(await current()).toBe(refused);
+    const file = join(scene.folder, 'small.zip');
+    await writeFile(file, zip(smallSite));
+    scene.sandbox.setFaults({ archiveFile: file });
+    expect(await fetchBundle(jobId, attempt(), publishAt(5))).toMatchObject({
+      kept: null,
+      published: { heldAt: null },
+    });
+    expect((await current()).slice(0, 8)).toBe('20261105');
+    expect(await bundles.holds.of(domain)).toBeNull();
   });
 
   it('refuses what a rule about the change refuses, and keeps nothing of it', async () => {

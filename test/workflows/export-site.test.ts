@@ -569,7 +569,11 @@ describe('a version that a step refuses (E9)', () => {
     const same = await refused({
       fetchBundle: async () => ({ ...unchanged, heldAt: version, kept: { ...unchanged.kept, reasons } }),
     });
-    expect(same.calls.rollOut).toMatchObject([{ version }, { version }, { version }]);
+    expect(same.result).toMatchObject({
+      outcome: 'rollout-failed',
+      held: version,
+      reasons: [{ rule: 'return-failed', detail: expect.stringContaining('but not us') }, ...reasons],
+    });
     const quiet = await refused({
       fetchBundle: async () => ({ ...unchanged, heldAt: before, kept: { ...unchanged.kept, reasons } }),
     });

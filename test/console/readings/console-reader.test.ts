@@ -69,7 +69,7 @@ it('shows the drift of all sites but those whose record is damaged, and names th
     {
       part: 'bundle store',
       message: `${damaged}/observed.json in the bundle store is damaged`,
-      unknown: `which targets have drifted of ${damaged}`,
+      unknown: `drifted targets of ${damaged}`,
     },
   ]);
 });
