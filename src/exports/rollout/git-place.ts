@@ -98,8 +98,9 @@ export class GitPlace implements Place {
     const text = await this.#inner(path).take(request);
     // Also what the repository ignores: a site would lack files that docferry says are in service.
     await this.#run(folder, ['add', '--all', '--force', '--', this.#path]);
-    const changed = await this.#run(folder, ['status', '--porcelain', '--', this.#path]);
-    if (changed.trim() === '') return { text, commit: null };
+    // Without their names: those of a large site are more than is read of git.
+    const compare = ['diff-index', '--cached', '--quiet', 'HEAD', '--', this.#path];
+    if ((await this.#run(folder, compare, request.signal, 'changed')) === '') return { text, commit: null };
     await this.#run(folder, ['commit', '--quiet', '--message', messageOf(request), '--', this.#path], request.signal);
     return { text, commit: (await this.#run(folder, ['rev-parse', 'HEAD'])).trim() };
   }
@@ -149,8 +150,11 @@ export class GitPlace implements Place {
     });
   }
 
-  /** Runs git in a folder; answers what it prints. Throws `TargetRefused` and the signal's reason. */
-  #run(folder: string | null, args: readonly string[], signal?: AbortSignal): Promise<string> {
+  /**
+   * Runs git in a folder; answers what it prints, and `ifOne` for exit code 1 where that is an answer too. Throws
+   * `TargetRefused` and the signal's reason.
+   */
+  #run(folder: string | null, args: readonly string[], signal?: AbortSignal, ifOne?: string): Promise<string> {
     const env: NodeJS.ProcessEnv = {
       ...process.env,
       // No question is ever asked, and messages are those that are looked for here.
@@ -171,6 +175,7 @@ export class GitPlace implements Place {
       execFile('git', [...args], options, (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         if (signal?.aborted) return reject(signal.reason);
+        if (ifOne !== undefined && error.code === 1) return resolve(ifOne);
         reject(this.#refused(args[0] ?? '', error, `${stdout}\n${stderr}`));
       });
     });

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitPlace, SiteFolder } from '../../../src/exports/rollout/git-place.ts';
 import { HelmValuesPlace } from '../../../src/exports/rollout/helm-values-place.ts';
-import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
+import type { Place, RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
 import { smallSite, tarGz } from '../../tools/bundle/build-archive.ts';
 import { unguarded } from '../../tools/bundle/place.ts';
 import { publishSite } from '../../tools/bundle/published-version.ts';
@@ -81,6 +81,16 @@ function requestFor(version: string, more: Partial<RolloutRequest> = {}): Rollou
     ...more,
   };
 }
+
+/** A request for a site of these files, published in a store within `folder`. */
+async function siteRequest(folder: string, n: number, items: typeof smallSite, domain = 'docs.acme.example') {
+  const [root, version] = [join(folder, `${domain}-${n}`), versionAt(n)];
+  const { store, manifest } = await publishSite({ root, domain, version, bundle: tarGz(items) });
+  return requestFor(version, { domain, manifest, withArchive: (use) => store.withArchive(domain, version, use) });
+}
+
+const siteIn = (repository: string, path = 'site') =>
+  new GitPlace({ repository, branch: 'main' }, path, (folder) => new SiteFolder(folder));
 
 describe('a values file in a repository', () => {
   it('gets a commit with version and counts by the author of git, and is read back from the branch', async () => {
@@ -264,27 +274,17 @@ describe('a values file in a repository', () => {
 it('puts the files of a site into a folder of a repository, beside others, which stay', async () => {
   withAuthor();
   const { folder, bare, clone } = await remote({ CNAME: 'docs.acme.example\n', '.gitignore': 'build\n' });
-  const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
-  const publish = async (n: number, items: typeof smallSite) => {
-    const domain = 'docs.acme.example';
-    const { store, manifest } = await publishSite({
-      root: join(folder, `b${n}`),
-      domain,
-      version: versionAt(n),
-      bundle: tarGz(items),
-    });
-    return requestFor(versionAt(n), { manifest, withArchive: (use) => store.withArchive(domain, versionAt(n), use) });
-  };
+  const place = siteIn(bare);
   // The site gets all its files, whatever the repository ignores elsewhere.
   const built = { name: 'build/app.js', content: 'app' };
-  await place.take(await publish(1, [...smallSite, built, { name: 'old.html', content: 'old' }]));
+  await place.take(await siteRequest(folder, 1, [...smallSite, built, { name: 'old.html', content: 'old' }]));
   expect(git(bare, 'show', 'main:site/build/app.js')).toBe('app');
   git(clone, 'pull', '--quiet', 'origin', 'main');
   await writeFile(join(clone, 'site/mine.txt'), 'mine');
   git(clone, 'add', '--all');
   git(clone, 'commit', '--quiet', '-m', 'mine');
   git(clone, 'push', '--quiet', 'origin', 'main');
-  expect(await place.take(await publish(2, smallSite))).toContain(`before: ${versionAt(1)}, commit`);
+  expect(await place.take(await siteRequest(folder, 2, smallSite))).toContain(`before: ${versionAt(1)}, commit`);
   git(clone, 'pull', '--quiet', 'origin', 'main');
   const names = await readdir(join(clone, 'site'));
   expect(names).toContain('mine.txt');
@@ -293,7 +293,7 @@ it('puts the files of a site into a folder of a repository, beside others, which
   expect(await readFile(join(clone, 'CNAME'), 'utf8')).toBe('docs.acme.example\n');
   expect(await place.observe()).toMatchObject({ runs: 'version', version: versionAt(2) });
   await expect(
-    place.take(await publish(3, [...smallSite, { name: 'mine.txt', content: 'theirs' }])),
+    place.take(await siteRequest(folder, 3, [...smallSite, { name: 'mine.txt', content: 'theirs' }])),
   ).rejects.toMatchObject({
     name: 'TargetRefused',
     message: expect.stringMatching(/site\/mine.txt is in the way \(EEXIST\): move it away/),
@@ -313,17 +313,12 @@ it.each<[what: string, settings: Record<string, string>, attributes: string]>([
   git(clone, 'add', '.gitattributes');
   git(clone, 'commit', '--quiet', '-m', 'attributes');
   git(clone, 'push', '--quiet', 'origin', 'main');
-  const domain = 'docs.acme.example';
   const files = [
     { name: 'crlf.html', content: '<p>$Id$</p>\r\n' },
     { name: 'lf.html', content: '<p>$Id$</p>\n' },
     { name: 'site.css', content: 'p {}\r\n' },
   ];
-  const bundle = tarGz([...smallSite, ...files]);
-  const { store, manifest } = await publishSite({ root: join(folder, 'b'), domain, version: versionAt(1), bundle });
-  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, versionAt(1), use);
-  const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
-  await place.take(requestFor(versionAt(1), { manifest, withArchive }));
+  await siteIn(bare).take(await siteRequest(folder, 1, [...smallSite, ...files]));
   await valuesIn(bare).take(requestFor(versionAt(1)));
   const stored = (path: string) => git(bare, 'cat-file', 'blob', `main:${path}`);
   for (const { name, content } of files) expect(stored(`site/${name}`), name).toBe(content);
@@ -351,12 +346,8 @@ it.each([
   git(clone, 'add', '--all');
   git(clone, 'commit', '--quiet', '-m', 'link');
   git(clone, 'push', '--quiet', 'origin', 'main');
-  const domain = 'docs.acme.example';
-  const bundle = tarGz([...smallSite, ...(listed.length > 0 ? [] : [{ name: 'css/site.css', content: 'ours' }])]);
-  const { store, manifest } = await publishSite({ root: join(folder, 'b'), domain, version: versionAt(2), bundle });
-  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, versionAt(2), use);
-  const place = new GitPlace({ repository: bare, branch: 'main' }, path, (folder) => new SiteFolder(folder));
-  await expect(place.take(requestFor(versionAt(2), { manifest, withArchive }))).rejects.toMatchObject({
+  const items = [...smallSite, ...(listed.length > 0 ? [] : [{ name: 'css/site.css', content: 'ours' }])];
+  await expect(siteIn(bare, path).take(await siteRequest(folder, 2, items))).rejects.toMatchObject({
     name: 'TargetRefused',
     mayPass: false,
     message: expect.stringMatching(/is.* a symbolic link/),
@@ -379,14 +370,27 @@ it('takes no repository within a site for its own, and runs nothing that its set
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .map((path) => ({ name: `docs/${relative(inner, path)}`, content: readFileSync(path) }));
-  const domain = 'docs.acme.example';
-  const bundle = tarGz([...smallSite, ...files]);
-  const { store, manifest } = await publishSite({ root: join(folder, 'b'), domain, version: versionAt(1), bundle });
-  const withArchive: RolloutRequest['withArchive'] = (use) => store.withArchive(domain, versionAt(1), use);
-  const place = new GitPlace({ repository: bare, branch: 'main' }, 'site', (path) => new SiteFolder(path));
-  await expect(place.take(requestFor(versionAt(1), { manifest, withArchive }))).rejects.toMatchObject({
+  await expect(siteIn(bare).take(await siteRequest(folder, 1, [...smallSite, ...files]))).rejects.toMatchObject({
     name: 'TargetRefused',
     message: expect.stringMatching(/^git keeps no file called .git: leave docs\/.git\/\w+ out of the site/),
   });
   expect(existsSync(ran)).toBe(false);
+});
+
+it('commits more files than fit into one answer of git', async () => {
+  withAuthor();
+  const { bare } = await remote();
+  // 2,600 paths of 3,500 characters are more than 8 MiB.
+  const path = Array(14).fill('x'.repeat(250)).join('/');
+  const many = (folder: string): Place => ({
+    observe: async () => ({ runs: 'none', why: 'of the test', since: null }),
+    examine: async () => '',
+    take: async () => {
+      await mkdir(folder, { recursive: true });
+      for (let n = 0; n < 2600; n += 1) await writeFile(join(folder, `${n}`), '');
+      return 'written';
+    },
+  });
+  const place = new GitPlace({ repository: bare, branch: 'main' }, path, many);
+  expect(await place.take(requestFor(versionAt(1)))).toMatch(/^written, commit [0-9a-f]{12}$/);
 });
