@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFile, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, lstat, mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { GitConfig } from '../../config/config.ts';
@@ -101,7 +101,8 @@ export class GitPlace implements Place {
     // Without their names: those of a large site are more than is read of git.
     const compare = ['diff-index', '--cached', '--quiet', 'HEAD', '--', this.#path];
     if ((await this.#run(folder, compare, request.signal, 'changed')) === '') return { text, commit: null };
-    await this.#run(folder, ['commit', '--quiet', '--message', messageOf(request), '--', this.#path], request.signal);
+    // All that was added: of a path alone, git commits no file where a folder was.
+    await this.#run(folder, ['commit', '--quiet', '--message', messageOf(request)], request.signal);
     return { text, commit: (await this.#run(folder, ['rev-parse', 'HEAD'])).trim() };
   }
 
@@ -271,6 +272,15 @@ export class SiteFolder implements Place {
 
   /** Replaces the files of the version before. Throws `TargetRefused`, `UnpackMismatch` and the signal's reason. */
   async take(request: RolloutRequest): Promise<string> {
+    try {
+      return await this.#replace(request);
+    } catch (error) {
+      const path = error instanceof Error && 'path' in error ? String(error.path) : this.#path;
+      throw fileTrouble(error, path);
+    }
+  }
+
+  async #replace(request: RolloutRequest): Promise<string> {
     const { manifest, guard } = request;
     requireNoGitFolder(manifest);
     await this.#requireNoLink([marker]);
@@ -278,17 +288,24 @@ export class SiteFolder implements Place {
     if (version === manifest.version) return `${manifest.version} was in service`;
     await this.#requireNoLink([...files, ...manifest.files.map(({ path }) => path)].map(dirname));
     await guard();
-    for (const file of files) await rm(join(this.#path, file), { force: true });
-    try {
-      await mkdir(this.#path, { recursive: true });
-      await unpackInto(this.#path, request);
-    } catch (error) {
-      const path = error instanceof Error && 'path' in error ? String(error.path) : this.#path;
-      throw fileTrouble(error, path);
-    }
+    await this.#remove(files);
+    await mkdir(this.#path, { recursive: true });
+    await unpackInto(this.#path, request);
     const record = { version: manifest.version, files: manifest.files.map(({ path }) => path) };
     await writeFile(join(this.#path, marker), `${JSON.stringify(record, null, 1)}\n`);
     return `${manifest.version} in service (${manifest.files.length} files), before: ${version ?? 'none'}`;
+  }
+
+  /** Removes files, and the folders that they leave empty: the next version may have a file of that name. */
+  async #remove(files: readonly string[]): Promise<void> {
+    for (const file of files) await rm(join(this.#path, file), { force: true });
+    const folders = withFoldersAbove(files.map(dirname).filter((folder) => folder !== '.'));
+    // Longest first: a folder before the one that it is in.
+    for (const folder of folders.sort((a, b) => b.length - a.length)) {
+      await rmdir(join(this.#path, folder)).catch((error: unknown) => {
+        if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error;
+      });
+    }
   }
 
   /** Throws `TargetRefused` where one of the paths, or a folder above it, is a link. */
@@ -313,11 +330,17 @@ export class SiteFolder implements Place {
 
 /** The first link below `folder` among the paths and the folders above them, null for none: it may lead out of the checkout. */
 async function linkAmong(folder: string, paths: readonly string[]): Promise<string | null> {
-  const steps = paths.flatMap((path) => path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/')));
-  for (const step of new Set(steps)) {
+  for (const step of withFoldersAbove(paths)) {
     const path = join(folder, step);
-    const found = await lstat(path).catch(ifMissing(null));
+    // Nothing lies below a file.
+    const found = await lstat(path).catch((error) => (errorCode(error) === 'ENOTDIR' ? null : ifMissing(null)(error)));
     if (found?.isSymbolicLink()) return path;
   }
   return null;
+}
+
+/** The paths and the folders above them, each once. */
+function withFoldersAbove(paths: readonly string[]): string[] {
+  const steps = paths.flatMap((path) => path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/')));
+  return [...new Set(steps)];
 }

@@ -394,3 +394,32 @@ it('commits more files than fit into one answer of git', async () => {
   const place = new GitPlace({ repository: bare, branch: 'main' }, path, many);
   expect(await place.take(requestFor(versionAt(1)))).toMatch(/^written, commit [0-9a-f]{12}$/);
 });
+
+it('puts a file where a folder was, and a folder where a file was', async () => {
+  withAuthor();
+  const { folder, bare, clone } = await remote();
+  const place = siteIn(bare);
+  await place.take(
+    await siteRequest(folder, 1, [
+      ...smallSite,
+      { name: 'api/v1/a.html', content: 'a' },
+      { name: 'about', content: 'file' },
+    ]),
+  );
+  const next = [...smallSite, { name: 'api', content: 'file' }, { name: 'about/us/index.html', content: 'us' }];
+  expect(await place.take(await siteRequest(folder, 2, next))).toContain(`before: ${versionAt(1)}, commit`);
+  expect(git(bare, 'show', 'main:site/api')).toBe('file');
+  expect(git(bare, 'show', 'main:site/about/us/index.html')).toBe('us');
+  // A folder that holds another's file stays, and is named.
+  git(clone, 'pull', '--quiet', 'origin', 'main');
+  await writeFile(join(clone, 'site/about/mine.txt'), 'mine');
+  git(clone, 'add', '--all');
+  git(clone, 'commit', '--quiet', '-m', 'mine');
+  git(clone, 'push', '--quiet', 'origin', 'main');
+  const third = [...smallSite, { name: 'about', content: 'file' }];
+  await expect(place.take(await siteRequest(folder, 3, third))).rejects.toMatchObject({
+    name: 'TargetRefused',
+    message: expect.stringMatching(/^site\/about is in the way \(EEXIST\): move it away/),
+  });
+  expect(git(bare, 'show', 'main:site/about/mine.txt')).toBe('mine');
+});
