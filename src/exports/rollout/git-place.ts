@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { appendFile, lstat, mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { GitConfig } from '../../config/config.ts';
 import { errorCode, ifMissing } from '../../files.ts';
 import { counted } from '../../rules/text.ts';
@@ -245,11 +245,20 @@ function messageOf({ domain, manifest, previous }: RolloutRequest): string {
 
 const marker = '.docferry.json';
 
-/** Git tracks no such file, and would take the folder for a repository, whose settings can name programs to run. */
-function requireNoGitFolder({ files }: RolloutRequest['manifest']): void {
-  const found = files.find(({ path }) => /(^|\/)\.git(\/|$)/i.test(path));
-  if (found)
-    throw new TargetRefused(`git keeps no file called .git: leave ${printablePath(found.path)} out of the site`);
+/**
+ * Git tracks no file called .git, and would take the folder for a repository, whose settings can name programs to run.
+ * The marker is docferry's, also in a folder within: another site may lie there.
+ */
+function requireFreeNames({ files }: RolloutRequest['manifest']): void {
+  const inGit = files.find(({ path }) => /(^|\/)\.git(\/|$)/i.test(path));
+  if (inGit)
+    throw new TargetRefused(`git keeps no file called .git: leave ${printablePath(inGit.path)} out of the site`);
+  const marked = files.find(({ path }) => basename(path) === marker);
+  if (marked) {
+    throw new TargetRefused(
+      `the site has a file ${printablePath(marked.path)}, and docferry writes files of that name itself: leave it out of the site`,
+    );
+  }
 }
 
 /** A folder of a repository that holds the files of a site, beside others that stay. */
@@ -282,7 +291,7 @@ export class SiteFolder implements Place {
 
   async #replace(request: RolloutRequest): Promise<string> {
     const { manifest, guard } = request;
-    requireNoGitFolder(manifest);
+    requireFreeNames(manifest);
     await this.#requireNoLink([marker]);
     const { version, files } = await this.#marked();
     if (version === manifest.version) return `${manifest.version} was in service`;

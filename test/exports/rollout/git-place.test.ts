@@ -423,3 +423,18 @@ it('puts a file where a folder was, and a folder where a file was', async () => 
   });
   expect(git(bare, 'show', 'main:site/about/mine.txt')).toBe('mine');
 });
+
+it.each(['.docferry.json', 'guide/.docferry.json'])(
+  "refuses a site with a file of the marker's name: %s",
+  async (name) => {
+    withAuthor();
+    const { folder, bare, log } = await remote();
+    const items = [...smallSite, { name, content: '{"mine":1}' }];
+    await expect(siteIn(bare).take(await siteRequest(folder, 1, items))).rejects.toMatchObject({
+      name: 'TargetRefused',
+      mayPass: false,
+      message: `the site has a file ${name}, and docferry writes files of that name itself: leave it out of the site`,
+    });
+    expect(log()).toEqual(['first']);
+  },
+);
