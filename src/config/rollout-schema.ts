@@ -1,4 +1,6 @@
+import { posix } from 'node:path';
 import { z } from 'zod';
+import { withoutEnd } from '../rules/text.ts';
 import { absolute, address, bucketFields, duration, InPlace, type Placed, secret, text } from './field-schemas.ts';
 import type { SecretSource } from './secrets.ts';
 
@@ -148,12 +150,14 @@ function placeIn(
   check: { url: string } | null,
 ) {
   const inside = git ? `${(git.repository.split(/[/:]/).at(-1) ?? '').replace(/\.git$/, '')}/` : '';
-  const onDisk = (file: string): string | InPlace<string> => (git ? file : absolute(file));
+  // One spelling for each path, as `absolute` gives it on disk.
+  const inRepository = (file: string) => withoutEnd(posix.normalize(file), '/');
+  const onDisk = (file: string): string | InPlace<string> => (git ? inRepository(file) : absolute(file));
   const sole = (what: string, field: string, of: string, more = '') => ({
     what,
     field,
     value: git
-      ? `${git.repository} ${git.branch} ${of}${more}`
+      ? `${withoutEnd(git.repository, '/').replace(/\/?\.git$/, '')} ${git.branch} ${inRepository(of)}${more}`
       : new InPlace((place) => `${absolute(of).at(place)}${more}`),
   });
   if (directory) {

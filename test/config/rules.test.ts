@@ -296,6 +296,22 @@ describe('values', () => {
     ]);
   });
 
+  it.each([
+    ['directory.path', 'folder', 'directory: { path: site }', 'directory: { path: ./site/ }', '/r.git'],
+    ['directory.path', 'folder', 'directory: { path: . }', 'directory: { path: ./ }', '/r.git'],
+    ['directory.path', 'folder', 'directory: { path: a/site }', 'directory: { path: a//./site }', '/r/'],
+    ['helmValues.file', 'values file', 'helmValues: { file: v.yaml }', 'helmValues: { file: ./v.yaml }', '/r'],
+  ])('refuses a %s of a repository that is listed twice, spelt otherwise', (field, what, first, second, again) => {
+    const git = (repository: string) => `git: { repository: "ssh://git@git.acme.example${repository}" }`;
+    const sites = (path: string) =>
+      organizationWith(
+        `sites: [{ domain: a.example, rollout: [{ ${first}, ${git('/r.git')} }] }, { domain: b.example, rollout: [{ ${path}, ${git(again)} }] }]`,
+      );
+    expect(problemsOf(sites(second))).toEqual([
+      `organizations[0].sites[1].rollout[0].${field}: this ${what} is listed twice`,
+    ]);
+  });
+
   it('permits http:// for this machine, and elsewhere with allowInsecure', () => {
     expect(load(minimal.replace('https://docs-service.example', 'http://localhost:8787/')).service.baseUrl).toBe(
       'http://localhost:8787',

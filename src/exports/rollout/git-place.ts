@@ -270,7 +270,7 @@ export class SiteFolder implements Place {
   }
 
   async observe(): Promise<Observed> {
-    const { version } = await this.#marked();
+    const { version } = await this.#marked('.');
     if (version === null) return { runs: 'none', why: `there is no ${join(this.#path, marker)}`, since: null };
     return { runs: 'version', version, since: null };
   }
@@ -290,17 +290,18 @@ export class SiteFolder implements Place {
   }
 
   async #replace(request: RolloutRequest): Promise<string> {
-    const { manifest, guard } = request;
+    const { domain, manifest, guard } = request;
     requireFreeNames(manifest);
-    await this.#requireNoLink([marker]);
-    const { version, files } = await this.#marked();
+    await this.#requireOwn(['.'], domain);
+    const { version, files } = await this.#marked('.');
     if (version === manifest.version) return `${manifest.version} was in service`;
-    await this.#requireNoLink([...files, ...manifest.files.map(({ path }) => path)].map(dirname));
+    const paths = [...files, ...manifest.files.map(({ path }) => path)];
+    await this.#requireOwn(withFoldersAbove(paths.map(dirname)), domain);
     await guard();
     await this.#remove(files);
     await mkdir(this.#path, { recursive: true });
     await unpackInto(this.#path, request);
-    const record = { version: manifest.version, files: manifest.files.map(({ path }) => path) };
+    const record = { domain, version: manifest.version, files: manifest.files.map(({ path }) => path) };
     await writeFile(join(this.#path, marker), `${JSON.stringify(record, null, 1)}\n`);
     return `${manifest.version} in service (${manifest.files.length} files), before: ${version ?? 'none'}`;
   }
@@ -317,23 +318,34 @@ export class SiteFolder implements Place {
     }
   }
 
-  /** Throws `TargetRefused` where one of the paths, or a folder above it, is a link. */
-  async #requireNoLink(paths: readonly string[]): Promise<void> {
-    const link = await linkAmong(this.#path, paths);
+  /** Throws `TargetRefused` where one of the folders, or one above it, is a link or another site's. */
+  async #requireOwn(folders: readonly string[], domain: string): Promise<void> {
+    const link = await linkAmong(
+      this.#path,
+      folders.map((folder) => join(folder, marker)),
+    );
     if (link !== null) throw new TargetRefused(`${link} is a symbolic link: remove it from the repository`);
+    for (const folder of folders) {
+      const { site } = await this.#marked(folder);
+      if (site === null || site === domain) continue;
+      throw new TargetRefused(
+        `${join(this.#path, folder, marker)} is of the site ${printablePath(site)}: give each site a folder of its own, and remove this one where that site is gone`,
+      );
+    }
   }
 
-  /** What docferry has put there; nothing when the marker is missing or damaged. */
-  async #marked(): Promise<{ version: string | null; files: string[] }> {
-    const text = await readFile(join(this.#path, marker), 'utf8').catch(ifMissing('{}'));
+  /** What docferry has put into a folder; nothing when the marker is missing or damaged. Not every marker names a site. */
+  async #marked(folder: string): Promise<{ site: string | null; version: string | null; files: string[] }> {
+    const text = await readFile(join(this.#path, folder, marker), 'utf8').catch(ifNothing('{}'));
     try {
-      const { version, files } = JSON.parse(text) as { version?: unknown; files?: unknown };
+      const { domain, version, files } = JSON.parse(text) as { domain?: unknown; version?: unknown; files?: unknown };
+      const site = typeof domain === 'string' ? domain : null;
       const isPath = (file: unknown): file is string => typeof file === 'string' && !/(^|\/)\.\.?(\/|$)|^\//.test(file);
-      if (typeof version === 'string' && Array.isArray(files)) return { version, files: files.filter(isPath) };
+      if (typeof version === 'string' && Array.isArray(files)) return { site, version, files: files.filter(isPath) };
     } catch {
       // As said above.
     }
-    return { version: null, files: [] };
+    return { site: null, version: null, files: [] };
   }
 }
 
@@ -341,11 +353,15 @@ export class SiteFolder implements Place {
 async function linkAmong(folder: string, paths: readonly string[]): Promise<string | null> {
   for (const step of withFoldersAbove(paths)) {
     const path = join(folder, step);
-    // Nothing lies below a file.
-    const found = await lstat(path).catch((error) => (errorCode(error) === 'ENOTDIR' ? null : ifMissing(null)(error)));
+    const found = await lstat(path).catch(ifNothing(null));
     if (found?.isSymbolicLink()) return path;
   }
   return null;
+}
+
+/** As `ifMissing`, also for what would lie below a file. */
+function ifNothing<T>(otherwise: T): (error: unknown) => T {
+  return (error) => (errorCode(error) === 'ENOTDIR' ? otherwise : ifMissing(otherwise)(error));
 }
 
 /** The paths and the folders above them, each once. */

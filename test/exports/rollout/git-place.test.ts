@@ -438,3 +438,49 @@ it.each(['.docferry.json', 'guide/.docferry.json'])(
     expect(log()).toEqual(['first']);
   },
 );
+
+it.each([
+  ['the same', 'site'],
+  ['one within its own', 'site/guide'],
+])('leaves the folder of another site alone: %s', async (_what, path) => {
+  withAuthor();
+  const { folder, bare, clone } = await remote();
+  const place = siteIn(bare);
+  if (path !== 'site') {
+    // A person has made room for the other site, of which this one's marker does not know.
+    await place.take(await siteRequest(folder, 1, smallSite));
+    git(clone, 'pull', '--quiet', 'origin', 'main');
+    git(clone, 'rm', '-r', '--quiet', path);
+    git(clone, 'commit', '--quiet', '-m', 'room');
+    git(clone, 'push', '--quiet', 'origin', 'main');
+  }
+  const theirs = [
+    { name: 'start.html', content: 'theirs' },
+    { name: 'index.html', content: 'theirs' },
+  ];
+  await siteIn(bare, path).take(await siteRequest(folder, 1, theirs, 'blog.acme.example'));
+  const before = git(bare, 'rev-parse', 'main');
+  const next = await siteRequest(folder, 2, [{ name: 'index.html', content: 'ours' }]);
+  await expect(place.take(next)).rejects.toMatchObject({
+    name: 'TargetRefused',
+    mayPass: false,
+    message: `${path}/.docferry.json is of the site blog.acme.example: give each site a folder of its own, and remove this one where that site is gone`,
+  });
+  expect(git(bare, 'rev-parse', 'main')).toBe(before);
+});
+
+it('accepts a marker that names no site, as they did not always', async () => {
+  withAuthor();
+  const { folder, bare, clone } = await remote();
+  const place = siteIn(bare);
+  await place.take(await siteRequest(folder, 1, smallSite));
+  git(clone, 'pull', '--quiet', 'origin', 'main');
+  const record = join(clone, 'site/.docferry.json');
+  const { domain, ...before } = JSON.parse(await readFile(record, 'utf8'));
+  expect(domain).toBe('docs.acme.example');
+  await writeFile(record, JSON.stringify(before));
+  git(clone, 'commit', '--quiet', '-am', 'as before');
+  git(clone, 'push', '--quiet', 'origin', 'main');
+  expect(await place.take(await siteRequest(folder, 3, smallSite))).toContain(`before: ${versionAt(1)}, commit`);
+  expect(JSON.parse(git(bare, 'show', 'main:site/.docferry.json'))).toMatchObject({ domain, version: versionAt(3) });
+});
