@@ -77,11 +77,15 @@ const sealIn = (result: FetchBundleResult) => (result.ok ? result.seal : 'refuse
 
 const downloads = () => scene.sandbox.log().filter((entry) => entry.kind === 'storage');
 
-/** Each request goes on where the one before was reset, but for what was on the way then. */
+/** Each request goes on behind the one before, at what had come of it: a reset drops what a busy process has not read. */
 function expectNothingTwice(resetEvery: number): void {
   const starts = downloads().map(({ range }) => Number(range?.match(/^bytes=(\d+)-/)?.[1] ?? 0));
   expect(starts.length).toBeGreaterThan(2);
-  for (const [index, start] of starts.entries()) expect(start).toBe(index * resetEvery);
+  for (const [index, start] of starts.entries()) {
+    const before = starts[index - 1] ?? -1;
+    expect(start).toBeGreaterThan(before);
+    expect(start).toBeLessThanOrEqual(before < 0 ? 0 : before + resetEvery);
+  }
 }
 
 const workerShutdown = new ActivityCancellationDetails({ workerShutdown: true });
