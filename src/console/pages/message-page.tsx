@@ -121,9 +121,7 @@ const notShown: ReadonlySet<string> = new Set(['order', 'run']);
 const mostShown = 20;
 
 /** What a form held that was not followed, so that it can be sent again. */
-export function KeptFormPage({ title, message, hint, links = [], form, action: sentTo, label }: KeptForm) {
-  // Two slashes would lead to another site.
-  const action = sentTo.replace(/^\/+/, '/');
+export function KeptFormPage({ title, message, hint, links = [], form, action, label }: KeptForm) {
   const kept = [...form].filter(([name]) => !notKept.has(name));
   const shown = kept.filter(([name, value]) => !notShown.has(name) && value !== '').slice(0, mostShown);
   return (

@@ -31,7 +31,7 @@ import {
   When,
 } from '../pages/parts.tsx';
 import { remember, type Session, type SignedInLogin, sameSecret } from '../security/sessions.ts';
-import { notFound, orFailure, page, viewerIn } from './answers.tsx';
+import { notFound, orFailure, page, pathOf, viewerIn } from './answers.tsx';
 
 /** Every route that acts; each asks whether the person is an operator. */
 export function addActRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
@@ -97,7 +97,7 @@ export function refusedAct(c: ConsoleContext, app: ConsoleApp): Response | Promi
     // It came from a page of the console: that was looked at before.
     const message = 'The session in which this form was opened has ended. Nothing was done.';
     const shown = { title: 'Send it again?', message, hint: `You are ${viewer.login} now. This is what was sent:` };
-    const content = <KeptFormPage {...shown} form={form} action={c.req.path} label="Do it now" />;
+    const content = <KeptFormPage {...shown} form={form} action={pathOf(c)} label="Do it now" />;
     return page(c, app, content, { status: 403 });
   }
   const message = `Nothing was done. ${viewer.whyNot}`;
@@ -121,7 +121,7 @@ async function act<Subject>(
     }
     const label = typeof action.label === 'string' ? action.label : action.label(form);
     const facts = (await action.facts?.(subject, form, app.reader.installation)) ?? [];
-    const shown = { title: `${label}?`, facts, label, form, action: c.req.path, back };
+    const shown = { title: `${label}?`, facts, label, form, action: pathOf(c), back };
     return page(c, app, <QuestionPage {...shown} question={question(subject, form)} />);
   });
 }

@@ -15,6 +15,12 @@ interface PageAnswer {
   written?: Uint8Array | null;
 }
 
+/**
+ * The path that was asked for, to be led to: as it was sent, since decoded it could hold what browsers take for a slash.
+ * Two slashes would lead to another site.
+ */
+export const pathOf = ({ req }: ConsoleContext): string => new URL(req.url).pathname.replace(/^\/+/, '/');
+
 /** A whole page as an answer to who looks. */
 export function page(
   c: ConsoleContext,

@@ -5,7 +5,7 @@ import type { ConsoleApp, ConsoleContext, ConsoleEnv, SignedIn } from '../app-co
 import { signInError } from '../identity/sign-in-errors.ts';
 import { KeptFormPage, MessagePage } from '../pages/message-page.tsx';
 import { type Identity, type Session, sameIdentity, sameSecret, terminalIdentity } from '../security/sessions.ts';
-import { page } from './answers.tsx';
+import { page, pathOf } from './answers.tsx';
 
 /** Signing in and out. These answer people without a session too. */
 export function addSignInRoutes(hono: Hono<ConsoleEnv>, app: ConsoleApp): void {
@@ -128,7 +128,7 @@ function keptForm(c: ConsoleContext, app: ConsoleApp) {
     hint: `${howToSignIn(app)} Do that in another tab; then send it again from here.`,
     links: linksOf(app),
     form: c.get('form'),
-    action: c.req.path,
+    action: pathOf(c),
     label: 'Send it again',
   };
   return page(c, app, <KeptFormPage {...shown} />, { status: 401 });
@@ -163,8 +163,8 @@ function linksOf({ openId }: ConsoleApp, again = '/'): [string, string][] {
   return openId === null ? [open] : [['/oidc/start', 'Sign in'], open];
 }
 
-/** What was asked for, on this site: two slashes would lead to another. */
-const addressOf = ({ req }: ConsoleContext): string => req.path.replace(/^\/+/, '/') + new URL(req.url).search;
+/** What was asked for, on this site. */
+const addressOf = (c: ConsoleContext): string => pathOf(c) + new URL(c.req.url).search;
 
 /** Leads to a page from the console's own site, so that the browser sends the session along. */
 function Onward({ to, title = 'Opening' }: { to: string; title?: string }) {

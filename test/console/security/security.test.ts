@@ -156,15 +156,43 @@ describe('a link in another site', () => {
     expect(begun.headers['set-cookie']?.[0]).toMatch(/^docferry_console_/);
   });
 
-  it('leads to no other site', async () => {
+  /** Browsers take a backslash for a slash, and leave out tabs. */
+  const hostile = [
+    '//evil.example/x',
+    '///evil.example/x',
+    '/%5Cevil.example/x',
+    '/%5c%5Cevil.example/x',
+    '/%09/evil.example/x',
+    '/%0A/evil.example/x',
+    '/%2F%2Fevil.example/x',
+    '/./%5cevil.example/x',
+    '/..//evil.example/x',
+    '/%2e%2e//evil.example/x',
+    '/sites/..//evil.example/x',
+  ];
+
+  it.each(hostile)('leads to no other site: %s', async (path) => {
     const console = await runningConsole();
-    for (const from of ['cross-site', 'none']) {
-      for (const path of ['//evil.example/x', '///evil.example/x']) {
-        const { text } = await ask(console, path, visit(from));
-        expect([path, text]).toEqual([path, expect.stringContaining('="/evil.example/x"')]);
-        expect([path, text]).toEqual([path, expect.not.stringContaining('//evil')]);
-      }
+    const answers = [
+      await ask(console, path, visit('cross-site')),
+      await ask(console, path, visit('none')),
+      await send(console, path, { reason: 'r' }, { cookie: '' }),
+    ];
+    for (const [index, { text }] of answers.entries()) {
+      const led = [...text.matchAll(/(?:0;url=|href="|action=")([^"]*)"/g)].map(([, to = '']) => to);
+      expect([index, led]).toEqual([index, expect.arrayContaining([expect.stringContaining('evil.example/x')])]);
+      expect(led.filter((to) => new URL(to, console.url).origin !== console.url)).toEqual([]);
     }
+  });
+
+  it.each(['/\\evil.example/x', '/%2e%2e/\\evil.example/x'])('takes no path with a backslash: %s', async (path) => {
+    expect(await ask(await runningConsole(), path, visit('cross-site'))).toMatchObject({ status: 400, text: '' });
+  });
+
+  it('leads to the very page, whatever its address holds', async () => {
+    const console = await runningConsole();
+    const { text } = await ask(console, '/sites/acme/%C3%A4%20%23%3F?q=%C3%A4', visit('cross-site'));
+    expect(text).toContain('content="0;url=/sites/acme/%C3%A4%20%23%3F?q=%C3%A4"');
   });
 });
 
