@@ -139,6 +139,17 @@ describe.skipIf(busybox === null || curl === null)("the sample chart's script", 
     expect(await fetch({ BUNDLE_TOKEN: 'secret-1' })).toBe('fetched');
     expect(await page()).toBe('<h1>Start</h1>');
   });
+
+  it.each([
+    ['the newline of a file', 'secret-1\n'],
+    ['the newline of a Windows file', 'secret-1\r\n'],
+    ['a quote', 'sec"ret"-1'],
+    ['backslashes', String.raw`\sec\\ret\n-1\\`],
+    ['signs that shells and curl know', String.raw`$(id)\`#'%s&/-1`],
+  ])('sends a token with %s as docferry reads it', async (_what, written) => {
+    const { fetch } = await scene({ token: written.trim() });
+    expect(await fetch({ BUNDLE_TOKEN: written })).toBe('fetched');
+  });
 });
 
 /** The public keys of a signer and of another; `sign` signs the published manifest. */

@@ -4,9 +4,12 @@
 url=${BUNDLE_URL%%\?*}
 folder=${url%/*}
 
+# As docferry reads it, without the newline that ends a file, and as curl's configuration quotes it.
+token=$(printf %s "$BUNDLE_TOKEN" | sed 's/^[[:space:]]*//; s/[[:space:]]*$//; s/[\\"]/\\&/g')
+
 # A published address does not redirect. One that does could lead to another host, which must not see the token.
 fetch() {
-  printf '%s' "${BUNDLE_TOKEN:+header = \"Authorization: Bearer $BUNDLE_TOKEN\"}" |
+  printf '%s' "${token:+header = \"Authorization: Bearer $token\"}" |
     curl --config - --fail --silent --show-error --location --max-redirs 0 \
       --retry 5 --retry-connrefused --output "$2" "$1"
 }
