@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckConfig } from '../../config/config.ts';
 import { errorCode } from '../../files.ts';
 import { Agent, type Dispatcher, ProxyAgent, request } from '../../http-client.ts';
-import { proxyFor } from '../../rules/proxy.ts';
+import { ProxyFailed, proxyFor } from '../../rules/proxy.ts';
 import { spanText, withoutEnd } from '../../rules/text.ts';
 import { changedPages, compareManifests } from '../store/compare-manifests.ts';
 import { pageText, readFiles } from '../verify/compare-pages.ts';
@@ -42,11 +42,11 @@ export class ReadersCheck implements Step {
     const { withinMs, url } = this.#config;
     const pages = await this.#pagesFor(request);
     const until = performance.now() + withinMs - (request.elapsedMs ?? 0);
-    const dispatcher = dispatcherFor(new URL(url));
+    const dispatchers = new Dispatchers();
     try {
       let good = 0;
       for (;;) {
-        const found = await this.#round(pages, dispatcher, request);
+        const found = await this.#round(pages, dispatchers, request);
         good = found === null ? good + 1 : 0;
         if (good === goodRounds) {
           const [first, ...others] = pages.map(({ path }) => (path === indexPage ? 'the index page' : path));
@@ -62,7 +62,7 @@ export class ReadersCheck implements Step {
         await request.guard();
       }
     } finally {
-      await dispatcher.destroy();
+      await dispatchers.destroy();
     }
   }
 
@@ -93,13 +93,13 @@ export class ReadersCheck implements Step {
   /** What is wrong with the first page that is not as published; null when all are. */
   async #round(
     pages: readonly ExpectedPage[],
-    dispatcher: Dispatcher,
+    dispatchers: Dispatchers,
     { signal, onProgress }: Pick<RolloutRequest, 'signal' | 'onProgress'>,
   ): Promise<Finding | null> {
     for (const page of pages) {
       let problem: string | null = null;
       for (const name of namesOf(page.path)) {
-        const answer = await this.#fetch(name, page, dispatcher, signal);
+        const answer = await this.#fetch(name, page, dispatchers, signal);
         onProgress?.();
         problem = problemOf(page, answer);
         // Only a page that is absent may have another name.
@@ -110,7 +110,7 @@ export class ReadersCheck implements Step {
     return null;
   }
 
-  async #fetch(name: string, page: ExpectedPage, dispatcher: Dispatcher, signal?: AbortSignal): Promise<Answer> {
+  async #fetch(name: string, page: ExpectedPage, dispatchers: Dispatchers, signal?: AbortSignal): Promise<Answer> {
     const base = `${withoutEnd(this.#config.url, '/')}/`;
     let url = new URL(name, base);
     const limited = AbortSignal.timeout(answerWithinMs);
@@ -121,7 +121,7 @@ export class ReadersCheck implements Step {
     try {
       for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
         const answer = await request(url, {
-          dispatcher,
+          dispatcher: dispatchers.for(url),
           signal: both,
           headers: { 'accept-encoding': 'identity', 'user-agent': 'docferry', ...headers },
         });
@@ -134,13 +134,16 @@ export class ReadersCheck implements Step {
         }
         await answer.body.dump();
         const next = new URL(location, url);
-        // The headers may hold a token, which is for this host alone.
-        if (next.origin !== url.origin) return { elsewhere: next.host };
+        // The headers may hold a token, which is for this host alone, and never loses its encryption.
+        if (next.origin !== url.origin && !isSecured(url, next)) {
+          return { elsewhere: `${next.protocol}//${next.host}` };
+        }
         url = next;
       }
       return { silence: `more than ${mostRedirects} redirects` };
     } catch (error) {
       signal?.throwIfAborted();
+      if (error instanceof ProxyFailed) throw error;
       if (limited.aborted) return { silence: `no answer within ${spanText(answerWithinMs)}` };
       return { silence: `no answer (${networkWord(error)})` };
     }
@@ -199,6 +202,27 @@ async function limitedBody(body: Dispatcher.ResponseData['body'], most: number):
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
+}
+
+/** Whether a redirect leads from http to https of the same host, as sites do with readers who come without. */
+function isSecured(from: URL, to: URL): boolean {
+  return from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname;
+}
+
+/** What sends the requests to a host: by http and by https, which may have proxies of their own. */
+class Dispatchers {
+  readonly #made = new Map<string, Agent | ProxyAgent>();
+
+  /** Throws `ProxyFailed`. */
+  for(url: URL): Dispatcher {
+    const made = this.#made.get(url.protocol) ?? dispatcherFor(url);
+    this.#made.set(url.protocol, made);
+    return made;
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#made.values()].map((made) => made.destroy()));
+  }
 }
 
 function dispatcherFor(url: URL): Agent | ProxyAgent {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -5,7 +6,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TextSecret } from '../../../src/config/secrets.ts';
 import { ReadersCheck } from '../../../src/exports/rollout/check-readers.ts';
 import type { RolloutRequest } from '../../../src/exports/rollout/rollout-target.ts';
@@ -81,6 +82,18 @@ async function listening(answer: RequestListener): Promise<string> {
   await once(server, 'listening');
   onTestFinished(() => void server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** With a certificate of another host, by nobody. */
+async function listeningTls(answer: RequestListener): Promise<string> {
+  const folder = await tempFolder();
+  const of = '-x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=other.example -keyout key.pem -out cert.pem';
+  execFileSync('openssl', ['req', ...of.split(' ')], { cwd: folder, stdio: 'ignore' });
+  const [key, cert] = [await readFile(join(folder, 'key.pem')), await readFile(join(folder, 'cert.pem'))];
+  const server = createTlsServer({ key, cert }, answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 const check = (url: string, more: Partial<ConstructorParameters<typeof ReadersCheck>[0]> = {}) =>
@@ -210,11 +223,55 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; proxy_cach
   });
 });
 
+describe('readers who are led to https', () => {
+  const headers = { authorization: new TextSecret('header', 'planted', {}) };
+  /** What a program that trusts every certificate sees. */
+  const trusting = () => vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+  afterEach(() => void vi.unstubAllEnvs());
+
+  it('get the version there, with the headers of the check', async () => {
+    trusting();
+    const { root, request } = await scene();
+    const seen = new Set<string | undefined>();
+    const secure = await listeningTls(async (incoming, answer) => {
+      seen.add(incoming.headers.authorization);
+      const path = incoming.url?.endsWith('/') ? `${incoming.url}index.html` : (incoming.url ?? '');
+      answer.end(await readFile(join(root, path)));
+    });
+    const url = await listening((incoming, answer) =>
+      answer.writeHead(301, { location: `${secure}${incoming.url}` }).end(),
+    );
+    expect(await check(url, { headers }).take(request)).toBe(`5 pages at ${url}`);
+    expect([...seen]).toEqual(['planted']);
+  });
+
+  it.each<[what: string, elsewhere: (answer: RequestListener) => Promise<string>]>([
+    ['and back', listening],
+    ['and to another port', listeningTls],
+    ['of another host', async (answer) => (await listeningTls(answer)).replace('127.0.0.1', 'localhost')],
+  ])('%s do not take the headers along', async (what, elsewhere) => {
+    trusting();
+    const { request } = await scene();
+    const seen: (string | undefined)[] = [];
+    const last = await elsewhere((incoming, answer) => {
+      seen.push(incoming.headers.authorization);
+      answer.end();
+    });
+    const leading: RequestListener = (_, answer) => answer.writeHead(302, { location: `${last}/x` }).end();
+    const secure = await listeningTls(leading);
+    const first = what === 'of another host' ? last : secure;
+    const url = await listening((_, answer) => answer.writeHead(302, { location: first }).end());
+    const taken = check(url, { withinMs: 200, headers }).take(request);
+    await expect(taken).rejects.toMatchObject(refused(new RegExp(`a redirect to ${last}, as to a sign-in page$`)));
+    expect(seen).toEqual([]);
+  });
+});
+
 describe('readers who get no page', () => {
   it.each<[what: string, message: RegExp, answer: RequestListener]>([
     [
       'another host',
-      /a redirect to login.example, as to a sign-in page$/,
+      /a redirect to https:\/\/login\.example, as to a sign-in page$/,
       (_, answer) => answer.writeHead(302, { location: 'https://login.example/' }).end(),
     ],
     [
@@ -254,32 +311,7 @@ describe('readers who get no page', () => {
 
   it('a certificate of another host', async () => {
     const { request } = await scene();
-    const { execFileSync } = await import('node:child_process');
-    const folder = await tempFolder();
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-days',
-        '1',
-        '-subj',
-        '/CN=other.example',
-        '-keyout',
-        'key.pem',
-        '-out',
-        'cert.pem',
-      ],
-      { cwd: folder, stdio: 'ignore' },
-    );
-    const [key, cert] = [await readFile(join(folder, 'key.pem')), await readFile(join(folder, 'cert.pem'))];
-    const server = createTlsServer({ key, cert }, (_, answer) => answer.end('x')).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close().closeAllConnections());
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const url = await listeningTls((_, answer) => answer.end('x'));
     await expect(check(url, { withinMs: 200 }).take(request)).rejects.toMatchObject(
       refused(/no answer \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/),
     );
