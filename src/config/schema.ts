@@ -165,6 +165,10 @@ const gatewaySchema = z.strictObject({
   clients: listOf(client, 'clients').prefault([]).describe('Programs that may use it.'),
 });
 
+const publicKey = z
+  .string()
+  .regex(/^RW[Q-T][A-Za-z0-9+/]{53}$/, 'expected the second line of a .pub file, like RWQf6LRC…');
+
 const bundles = z
   .strictObject({
     directory: filePath('the path of a folder')
@@ -190,10 +194,11 @@ const bundles = z
         password: orNull(secret('password')).describe(
           'Password of the key, by reference to an environment variable. Absent: a key made with `-W`.',
         ),
+        publicKey: orNull(publicKey).describe(
+          'Public key of `keyFile`, the second line of its `.pub` file: processes that only read versions verify them by it, and need no secret key. Absent: they read `keyFile`.',
+        ),
         formerKeys: z
-          .array(
-            z.string().regex(/^RW[Q-T][A-Za-z0-9+/]{53}$/, 'expected the second line of a .pub file, like RWQf6LRC…'),
-          )
+          .array(publicKey)
           .max(20)
           .default([])
           .describe(

@@ -328,7 +328,8 @@ describe.skipIf(minisign === null)('a version signed by a key that only other wo
     const keys = new Minisign(minisign ?? '', await tempFolder());
     const storeWith = async (key: string) => {
       await keys.makeKey(key);
-      const signer = new ManifestSigner({ keyFile: keys.at(`${key}.key`), password: null, formerKeys: [] });
+      const keyFile = keys.at(`${key}.key`);
+      const signer = new ManifestSigner({ keyFile, password: null, publicKey: null, formerKeys: [] });
       const root = join(scene.folder, 'bundles');
       return DirectoryBundleStore.open({ root, publicUrl: 'http://localhost:8090', signer });
     };

@@ -424,12 +424,17 @@ describe('the address of the console', () => {
   });
 });
 
-it('knows a former key from a text that looks like one', () => {
+it('knows a public key from a text that looks like one', () => {
   const yaml = (key: string) => `${minimal}store: { bundles: { signing: { keyFile: a.key, formerKeys: [${key}] } } }\n`;
   const key = 'RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3';
   expect(load(yaml(key)).store.bundles.signing?.formerKeys).toEqual([key]);
   expect(problemsOf(yaml(key.replace('RWQ', 'RWY')))).toEqual([
     expect.stringContaining('store.bundles.signing.formerKeys[0]: expected the second line of a .pub file'),
+  ]);
+  const own = yaml('').replace('formerKeys: []', `publicKey: ${key}`);
+  expect(load(own).store.bundles.signing?.publicKey).toBe(key);
+  expect(problemsOf(own.replace('RWQ', 'RWY'))).toEqual([
+    expect.stringContaining('store.bundles.signing.publicKey: expected the second line of a .pub file'),
   ]);
 });
 

@@ -4,6 +4,7 @@ import { versionTime } from '../rules/site-export.ts';
 import type { Manifest } from '../store/bundle-store.ts';
 import { SigningKeyUnusable } from '../store/bundle-store.ts';
 import {
+  type PublicKey,
   parsePublicKey,
   publicKeyFor,
   readSecretKey,
@@ -17,11 +18,13 @@ interface SigningSettings {
   keyFile: string;
   /** Null for a key without one. Called when the key is read. */
   password: (() => string) | null;
+  /** That of `keyFile`, as the line in its `.pub` file; null: the secret key tells it. */
+  publicKey: string | null;
   /** Public keys that signed earlier versions, each as the line in its `.pub` file. */
   formerKeys: readonly string[];
 }
 
-/** Signs manifests as minisign does. The key is read when first needed: who only reads a store needs none. */
+/** Signs manifests as minisign does. The secret key is read when first needed: with a public key, not to verify. */
 export class ManifestSigner {
   readonly #settings: SigningSettings;
   #key: Promise<SecretKey> | null = null;
@@ -37,7 +40,9 @@ export class ManifestSigner {
 
   /** The keys that verify this signer's signatures: the current one, then former ones. Throws `SigningKeyUnusable`. */
   async publicKeys(): Promise<TrustedKeys> {
-    return [publicKeyFor(await this.#secretKey()), ...this.#settings.formerKeys.map(parsePublicKey)];
+    const { publicKey, formerKeys } = this.#settings;
+    const current = publicKey === null ? publicKeyFor(await this.#secretKey()) : parsePublicKey(publicKey);
+    return [current, ...formerKeys.map(parsePublicKey)];
   }
 
   /** The `.minisig` of a manifest's text: the same for the same text and key. Throws `SigningKeyUnusable`. */
@@ -55,17 +60,22 @@ export class ManifestSigner {
   }
 
   async #read(): Promise<SecretKey> {
-    const { keyFile, password } = this.#settings;
+    const { keyFile, password, publicKey } = this.#settings;
     try {
-      return await readSecretKey(await readFile(keyFile, 'utf8'), () => password?.() ?? null);
+      const secret = await readSecretKey(await readFile(keyFile, 'utf8'), () => password?.() ?? null);
+      if (publicKey === null || isSame(publicKeyFor(secret), parsePublicKey(publicKey))) return secret;
     } catch (error) {
       if (error instanceof SecretKeyError) throw new SigningKeyUnusable(keyFile, error.message);
       const code = errorCode(error);
       if (code === undefined) throw error;
       throw new SigningKeyUnusable(keyFile, `cannot be read (${code})`);
     }
+    const hint = 'set publicKey to the second line of its .pub file, or keyFile to the secret key of that one';
+    throw new SigningKeyUnusable(keyFile, 'is not the one of store.bundles.signing.publicKey', hint);
   }
 }
+
+const isSame = (one: PublicKey, other: PublicKey): boolean => one.id === other.id && one.key.equals(other.key);
 
 /** In minisign's own format, so that `minisign -V` shows the signed comment. */
 function commentOf({ version, contentDigest, source }: Manifest): string {

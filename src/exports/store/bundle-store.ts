@@ -343,11 +343,13 @@ export class StoreUnreachable extends ExplainedError {
 export class SigningKeyUnusable extends ExplainedError {
   override readonly name = 'SigningKeyUnusable';
   readonly code = 'SigningKeyUnusable';
-  override readonly hint =
-    'see store.bundles.signing: a key file of `minisign -G`, with its password unless made with -W';
+  override readonly hint: string;
 
-  constructor(keyFile: string, problem: string) {
+  constructor(keyFile: string, problem: string, hint?: string) {
     super(`the signing key ${keyFile} ${problem}`);
+    const usual =
+      'a key file of `minisign -G`, with its password unless made with -W; to read versions, publicKey is enough';
+    this.hint = hint ?? `see store.bundles.signing: ${usual}`;
   }
 }
 

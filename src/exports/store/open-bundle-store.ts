@@ -17,8 +17,8 @@ export async function openBundleStore(config: BundlePlaceConfig): Promise<Bundle
 async function signerOf({ signing }: BundlePlaceConfig): Promise<ManifestSigner | undefined> {
   if (!signing) return undefined;
   const { ManifestSigner } = await import('../signing/manifest-signer.ts');
-  const { keyFile, password, formerKeys } = signing;
-  return new ManifestSigner({ keyFile, password: password && (() => password.read()), formerKeys });
+  const { password, ...settings } = signing;
+  return new ManifestSigner({ ...settings, password: password && (() => password.read()) });
 }
 
 /** Agents for the proxy of the environment, which the S3 client ignores; undefined for none. */

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { versionName } from '../../../src/exports/rules/site-export.ts';
 import { startBundleServer } from '../../../src/exports/server/bundle-server.ts';
 import { ManifestSigner } from '../../../src/exports/signing/manifest-signer.ts';
-import { VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
+import { SigningKeyUnusable, VersionDamaged } from '../../../src/exports/store/bundle-store.ts';
 import { provenManifest } from '../../../src/exports/store/manifests.ts';
+import { openBundleStore } from '../../../src/exports/store/open-bundle-store.ts';
 import { auditStore } from '../../../src/exports/store/verify-store.ts';
 import { filesOf, publish, sealOfStaged, siteDomain, stage, stagedManifest } from '../../tools/bundle/staged.ts';
 import { backends } from '../../tools/bundle/store-backends.ts';
@@ -21,7 +22,7 @@ const at = (version: string, name: string) => `${siteDomain}/versions/${version}
 async function keys(formerKeys: readonly string[] = []) {
   const minisign = new Minisign(program ?? '', await tempFolder());
   await minisign.makeKey('mine');
-  const signer = new ManifestSigner({ keyFile: minisign.at('mine.key'), password: null, formerKeys });
+  const signer = new ManifestSigner({ keyFile: minisign.at('mine.key'), password: null, publicKey: null, formerKeys });
   const publicKey = async () => (await readFile(minisign.at('mine.pub'), 'utf8')).split('\n')[1] ?? '';
   /** What the real minisign says of a published manifest. */
   const verify = async (read: (path: string) => Promise<Buffer>, version: string) => {
@@ -32,6 +33,39 @@ async function keys(formerKeys: readonly string[] = []) {
   };
   return { minisign, signer, publicKey, verify };
 }
+
+describe.skipIf(program === null)('a configured public key', () => {
+  /** A store that is configured with the key file `mine.key`, or another, and with a public key. */
+  async function scene(keyFile = 'mine.key') {
+    const { minisign, publicKey } = await keys();
+    await minisign.makeKey('other');
+    const directory = await tempFolder();
+    const open = (file: string, key: string | null) => {
+      const signing = { keyFile: minisign.at(file), publicKey: key, password: null, formerKeys: [] };
+      return openBundleStore({ kind: 'directory', directory, publicUrl: 'http://bundles.example', signing });
+    };
+    const mine = await publicKey();
+    return { open, mine, store: await open(keyFile, mine) };
+  }
+
+  it('verifies versions where the secret key is not', async () => {
+    const { open, mine, store } = await scene();
+    const version = named(21, 'one');
+    const { contentDigest } = await publish(store, version, 'one');
+    const reader = await open('nowhere.key', mine);
+    expect(await provenManifest(reader, siteDomain, version)).toMatchObject({ contentDigest });
+    await expect(provenManifest(await open('nowhere.key', null), siteDomain, version)).rejects.toThrow(/nowhere.key/);
+    await expect(reader.checkWritable()).rejects.toThrow(/nowhere.key cannot be read \(ENOENT\)/);
+  });
+
+  it('has to be that of the secret key', async () => {
+    const { store } = await scene('other.key');
+    const wrong = { name: SigningKeyUnusable.name, hint: expect.stringContaining('second line of its .pub file') };
+    const message = expect.stringMatching(/other.key is not the one of store.bundles.signing.publicKey$/);
+    await expect(store.checkWritable()).rejects.toMatchObject({ ...wrong, message });
+    await expect(publish(store, first)).rejects.toMatchObject({ ...wrong, message });
+  });
+});
 
 for (const backend of backends) {
   describe.skipIf(!backend.available || program === null)(`signed versions: ${backend.kind}`, () => {
