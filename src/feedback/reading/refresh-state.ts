@@ -20,7 +20,7 @@ const [beginning, end] = [-8.64e15, 8.64e15];
 /** So many pages are compared by their worth beside those. */
 const candidates = 20;
 /** Nothing is left alone for longer: a later moment is of a clock that was ahead. */
-export const longestPauseMs = 24 * hourMs;
+export const longestPauseMs = 6 * hourMs;
 /** As in `worthOf`. */
 const leastRate = sql.lit(1e-6);
 

@@ -556,7 +556,7 @@ describe('a clock that was a day ahead and is right again', () => {
     expect(await gone(at)).toEqual(['e100', 'e101']);
   });
 
-  it('leaves no page and no first reading alone for longer than an hour', async () => {
+  it('leaves no page and no first reading alone for longer than six hours', async () => {
     await using at = await temporaryStore();
     await swept(at.store, entries(400));
     const now = begun + dayMs;
