@@ -146,7 +146,7 @@ export function publishFailure(error: unknown, domain: string): Error {
   return bundleFailure(error);
 }
 
-/** A browser that was ended, or started too slowly, gets so many attempts. */
+/** How many attempts a step has whose browser was killed, or started too slowly. */
 const browserTries = 4;
 
 /** The failure a workflow sees for an error on the way from a job to a published version. */

@@ -353,9 +353,9 @@ class RefreshCall {
   }
 
   /**
-   * A page or a project that cannot be read is left alone for a while. What may pass is named only if it comes again: a
-   * failure of the server, if others were read meanwhile. `nextAt`: it has tries left, but the next request goes out then.
-   * Throws what concerns all of them.
+   * Leaves a page or a project that cannot be read alone for a while. What may pass is named only when it comes again; a
+   * failure of the server only if other pages were read meanwhile. `nextAt` is given for a page that has tries left: when the
+   * next request goes out. Throws what concerns all of them.
    */
   async #cannotRead(row: PassRow, error: unknown, nextAt: number | null = null): Promise<void> {
     const failure = serviceFailure(error);

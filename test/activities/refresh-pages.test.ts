@@ -391,6 +391,24 @@ describe('what cannot be read', () => {
     expect(await openNotices()).toMatchObject(isNamed);
   });
 
+  it('is not named when a first reading fails again that has gone on in between', async () => {
+    const settings = { requests: 4, reserve: 0, windowMs: hourMs, arrivalMs: 500 };
+    scene = await refreshScene({ entries: 5_000, days: 100, requests: 1e6 }, { settings });
+    let left = 0;
+    failWhere(() => {
+      if (left === 0) return null;
+      left -= 1;
+      return unreadable();
+    });
+    for (let run = 0; run < 10; run += 1) {
+      left = run === 2 || run === 9 ? 4 : 0;
+      const { projects } = await refresh(scene);
+      expect(projects.some(({ problem }) => problem !== null)).toBe(left === 0 && (run === 2 || run === 9));
+      later(hourMs);
+    }
+    expect(await openNotices()).toEqual([]);
+  });
+
   it.each([0.02, 0.25, 0.5])('names no page while the whole service is down, at a share of %d', async (share) => {
     scene = await refreshScene({ entries: 60, requests: 1e6, organizations: twoProjects }, { share, projects: two });
     await refresh(scene);

@@ -16,8 +16,8 @@ interface PageAnswer {
 }
 
 /**
- * The path that was asked for, to be led to: as it was sent, since decoded it could hold what browsers take for a slash.
- * Two slashes would lead to another site.
+ * The path of the request, safe in links and forms. It is encoded as the browser sent it, because browsers take some
+ * decoded characters for a slash, and begins with one slash, because two would lead to another site.
  */
 export const pathOf = ({ req }: ConsoleContext): string => new URL(req.url).pathname.replace(/^\/+/, '/');
 

@@ -27,6 +27,13 @@ const environment = {
 const git = (cwd: string, ...args: string[]) =>
   execFileSync('git', args, { cwd, env: environment, encoding: 'utf8', stdio: 'pipe' });
 
+/** A person's commit of all that is in a clone. */
+function pushAll(clone: string, message: string): void {
+  git(clone, 'add', '--all');
+  git(clone, 'commit', '--quiet', '-m', message);
+  git(clone, 'push', '--quiet', 'origin', 'main');
+}
+
 /** Settings of git for docferry in this process. */
 function withAuthor(
   settings: Record<string, string> = { 'user.name': 'docferry', 'user.email': 'docferry@acme.example' },
@@ -60,9 +67,7 @@ async function remote(files: Record<string, string> = { 'docs.yaml': 'replicas: 
   execFileSync('git', ['clone', '--quiet', bare, clone], { stdio: 'pipe' });
   git(clone, 'checkout', '--quiet', '-B', 'main');
   for (const [name, text] of Object.entries(files)) await writeFile(join(clone, name), text);
-  git(clone, 'add', '--all');
-  git(clone, 'commit', '--quiet', '-m', 'first');
-  git(clone, 'push', '--quiet', 'origin', 'main');
+  pushAll(clone, 'first');
   return { folder, bare, clone, log: () => git(bare, 'log', '--format=%s', 'main').trim().split('\n') };
 }
 
@@ -204,9 +209,7 @@ describe('a values file in a repository', () => {
       async ({ bare, clone }) => {
         await unlink(join(clone, 'docs.yaml'));
         await symlink('/etc/hostname', join(clone, 'docs.yaml'));
-        git(clone, 'add', '--all');
-        git(clone, 'commit', '--quiet', '-m', 'link');
-        git(clone, 'push', '--quiet', 'origin', 'main');
+        pushAll(clone, 'link');
         return valuesIn(bare);
       },
     ],
@@ -216,9 +219,7 @@ describe('a values file in a repository', () => {
       /x\/hostname of branch main of .* is, or lies behind, a symbolic link/,
       async ({ bare, clone }) => {
         await symlink('/etc', join(clone, 'x'));
-        git(clone, 'add', '--all');
-        git(clone, 'commit', '--quiet', '-m', 'link');
-        git(clone, 'push', '--quiet', 'origin', 'main');
+        pushAll(clone, 'link');
         return valuesIn(bare, 'x/hostname');
       },
     ],
@@ -281,9 +282,7 @@ it('puts the files of a site into a folder of a repository, beside others, which
   expect(git(bare, 'show', 'main:site/build/app.js')).toBe('app');
   git(clone, 'pull', '--quiet', 'origin', 'main');
   await writeFile(join(clone, 'site/mine.txt'), 'mine');
-  git(clone, 'add', '--all');
-  git(clone, 'commit', '--quiet', '-m', 'mine');
-  git(clone, 'push', '--quiet', 'origin', 'main');
+  pushAll(clone, 'mine');
   expect(await place.take(await siteRequest(folder, 2, smallSite))).toContain(`before: ${versionAt(1)}, commit`);
   git(clone, 'pull', '--quiet', 'origin', 'main');
   const names = await readdir(join(clone, 'site'));
@@ -310,9 +309,7 @@ it.each<[what: string, settings: Record<string, string>, attributes: string]>([
   const values = 'replicas: 2\r\n';
   const { folder, bare, clone } = await remote({ 'docs.yaml': values, 'other.txt': 'one\r\n' });
   await writeFile(join(clone, '.gitattributes'), attributes);
-  git(clone, 'add', '.gitattributes');
-  git(clone, 'commit', '--quiet', '-m', 'attributes');
-  git(clone, 'push', '--quiet', 'origin', 'main');
+  pushAll(clone, 'attributes');
   const files = [
     { name: 'crlf.html', content: '<p>$Id$</p>\r\n' },
     { name: 'lf.html', content: '<p>$Id$</p>\n' },
@@ -343,9 +340,7 @@ it.each([
   if (listed.length > 0) {
     await writeFile(join(clone, 'site/.docferry.json'), JSON.stringify({ version: versionAt(1), files: listed }));
   }
-  git(clone, 'add', '--all');
-  git(clone, 'commit', '--quiet', '-m', 'link');
-  git(clone, 'push', '--quiet', 'origin', 'main');
+  pushAll(clone, 'link');
   const items = [...smallSite, ...(listed.length > 0 ? [] : [{ name: 'css/site.css', content: 'ours' }])];
   await expect(siteIn(bare, path).take(await siteRequest(folder, 2, items))).rejects.toMatchObject({
     name: 'TargetRefused',
@@ -413,9 +408,7 @@ it('puts a file where a folder was, and a folder where a file was', async () => 
   // A folder that holds another's file stays, and is named.
   git(clone, 'pull', '--quiet', 'origin', 'main');
   await writeFile(join(clone, 'site/about/mine.txt'), 'mine');
-  git(clone, 'add', '--all');
-  git(clone, 'commit', '--quiet', '-m', 'mine');
-  git(clone, 'push', '--quiet', 'origin', 'main');
+  pushAll(clone, 'mine');
   const third = [...smallSite, { name: 'about', content: 'file' }];
   await expect(place.take(await siteRequest(folder, 3, third))).rejects.toMatchObject({
     name: 'TargetRefused',
